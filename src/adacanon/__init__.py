@@ -1,0 +1,35 @@
+"""adacanon: any neural network, any symmetry, by adaptive canonicalization (Lin & Levie, ICLR 2026)."""
+
+from adacanon.core import (
+    Canonicalized,
+    ClassScore,
+    Monotone,
+    NegativeEntropy,
+    Objective,
+    one_vs_rest,
+    predict,
+    probabilities,
+)
+from adacanon.errors import AdacanonError
+from adacanon.families import Composition
+from adacanon.maximizers import AnchoredSearch, GridSearch, RandomSearch, Restarts, SampleAndRefine
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AdacanonError",
+    "AnchoredSearch",
+    "Canonicalized",
+    "ClassScore",
+    "Composition",
+    "GridSearch",
+    "Monotone",
+    "NegativeEntropy",
+    "Objective",
+    "RandomSearch",
+    "Restarts",
+    "SampleAndRefine",
+    "one_vs_rest",
+    "predict",
+    "probabilities",
+]

@@ -1,0 +1,26 @@
+"""The theory in code: space, family, prior, maximizer, canonicalized network, loss. Imports torch only."""
+
+from adacanon.core.canonicalized import Canonical, Canonicalized, Objective
+from adacanon.core.family import Family
+from adacanon.core.loss import one_vs_rest, predict, probabilities
+from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.prior import ClassScore, Monotone, NegativeEntropy, Prior
+from adacanon.core.space import Space
+
+__all__ = [
+    "Canonical",
+    "Canonicalized",
+    "ClassScore",
+    "Family",
+    "Found",
+    "Landscape",
+    "Maximizer",
+    "Monotone",
+    "NegativeEntropy",
+    "Objective",
+    "Prior",
+    "Space",
+    "one_vs_rest",
+    "predict",
+    "probabilities",
+]

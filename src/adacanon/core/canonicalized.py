@@ -1,0 +1,267 @@
+"""The adaptively canonicalized network :math:`f \\circ \\rho_f` and its training module."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.core.family import Family
+from adacanon.core.loss import one_vs_rest
+from adacanon.core.maximizer import Found, Landscape, Maximizer, evaluate
+from adacanon.core.prior import ClassScore, Prior
+from adacanon.core.pytree import (
+    Tree,
+    batch_size,
+    distinct_rows,
+    flatten_leading,
+    map_tensors,
+    slice_rows,
+    take,
+    tensors,
+    unflatten_leading,
+)
+from adacanon.errors import AdacanonError, InputError, ShapeError
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """The outcome of a search.
+
+    Attributes:
+        parameters: the chosen transformations :math:`u_d`, a tree with leaves (batch, forms, *point).
+        scores: the prior values :math:`h_d(f_d(\\kappa_{u_d}(g)))`, (batch, forms).
+        logits: the network's outputs at the chosen forms, (batch, classes).
+        evaluations: network evaluations per input that the search took.
+        mask: which entries of padded parameters mean something, or None if all do.
+    """
+
+    parameters: Tree
+    scores: Tensor
+    logits: Tensor
+    evaluations: int
+    mask: Tree | None
+    family: Family
+    g: Tree
+
+    def forms(self) -> Tree:
+        """The canonical forms :math:`\\kappa_{u_d}(g)`, a tree with leaves (batch, forms, ...)."""
+        batch, forms = self.scores.shape
+        owner = torch.arange(batch, device=self.scores.device).repeat_interleave(forms)
+        pairs = self.family.transform(self.g, flatten_leading(self.parameters, 2), owner)
+        return unflatten_leading(pairs, (batch, forms))
+
+
+class Canonicalized(nn.Module):
+    r"""The adaptively canonicalized network :math:`g \mapsto (f_d(\kappa_{u_d}(g)))_d`,
+    with :math:`u_d \in \arg\max_u h_d(f_d(\kappa_u(g)))`.
+
+    The search runs outside autograd with the network in evaluation mode: it leaves BatchNorm statistics,
+    dropout, training flags and the caller's random state as they are. Gradients flow through the chosen forms only,
+    and each distinct (input, transformation) pair is evaluated once.
+
+    In evaluation mode the candidates follow from ``seed``, which is saved with the model: the same input gets the same
+    answer twice, alone or in a batch. In training mode they are drawn anew at each call, from ``generator`` if one
+    is given and otherwise from a stream that is saved with the model too.
+
+    Args:
+        network: :math:`f`, any module from the family's forms to (pairs, classes).
+        family: :math:`\kappa`, which names the space and transforms.
+        maximizer: the search.
+        prior: :math:`h`; a form per class unless the prior is shared.
+        chunk: pairs per network evaluation in the search; None chooses by the size of a form.
+        seed: determines the candidates.
+
+    Example:
+        >>> from adacanon.points import Rotations
+        >>> from adacanon.maximizers import RandomSearch
+        >>> network = nn.Sequential(nn.Flatten(), nn.Linear(12, 2))
+        >>> model = Canonicalized(network, Rotations(), RandomSearch(samples=8)).eval()
+        >>> model(torch.randn(5, 4, 3)).shape
+        torch.Size([5, 2])
+
+    Reference: Lin & Levie, "Adaptive Canonicalization", ICLR 2026, Definition 6.
+    """
+
+    seed: Tensor
+    draws: Tensor
+
+    def __init__(
+        self,
+        network: Callable[[Tree], Tensor],
+        family: Family,
+        maximizer: Maximizer,
+        prior: Prior | None = None,
+        *,
+        chunk: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if chunk is not None and chunk < 1:
+            raise InputError(f"chunk must be a positive number of pairs or None, got {chunk}")
+        self.network = network
+        self.family = family
+        self.maximizer = maximizer
+        self.prior = ClassScore() if prior is None else prior
+        self.chunk = chunk
+        self.register_buffer("seed", torch.tensor(seed, dtype=torch.int64))
+        self.register_buffer("draws", torch.tensor(0, dtype=torch.int64))
+
+    def extra_repr(self) -> str:
+        return f"family={self.family!r},\nmaximizer={self.maximizer!r},\nprior={self.prior!r},\nchunk={self.chunk or 'automatic'}"
+
+    def forward(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
+        """Class scores (batch, classes) at the canonical forms; with a shared prior, the outputs at the shared form."""
+        g = self._prepare(g)
+        found, landscape = self._search(g, ids, generator)
+        return self._at(g, found, landscape.chunk)
+
+    def canonicalize(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Canonical:
+        """Search, and return everything that was found; no gradients."""
+        with torch.no_grad():
+            g = self._prepare(g)
+            found, landscape = self._search(g, ids, generator)
+            with _evaluation_mode(self.network):
+                logits = self._at(g, found, landscape.chunk)
+            batch, forms = found.values.shape
+            scores = self.prior(logits).reshape(batch, forms)
+        mask = landscape.space.mask()
+        return Canonical(
+            parameters=found.parameters,
+            scores=scores,
+            logits=logits,
+            evaluations=landscape.pairs_evaluated // landscape.batch,
+            mask=None if mask is None else map_tensors(lambda leaf: leaf.unsqueeze(1), mask),
+            family=self.family,
+            g=g,
+        )
+
+    def _prepare(self, g: Any) -> Tree:
+        g = self.family.prepare(g)
+        if not tensors(g):
+            raise ShapeError(f"{self.family!r} expects a batch of tensors, got {type(g).__name__}")
+        if batch_size(g) == 0:
+            raise InputError("The batch is empty. Hint: skip empty batches, or set drop_last in the loader")
+        for leaf in tensors(g):
+            if leaf.is_floating_point() and not bool(leaf.isfinite().all()):
+                raise InputError(_where_not_finite(leaf))
+        return g
+
+    def _search(self, g: Tree, ids: Tensor | None, generator: torch.Generator | None) -> tuple[Found, Landscape]:
+        with (
+            torch.inference_mode(False),
+            torch.no_grad(),
+            _evaluation_mode(self.network),
+            torch.random.fork_rng(devices=_cuda_devices(g)),
+        ):
+            g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
+            landscape = Landscape(self.network, self.family, self.prior, g, chunk=self.chunk, ids=ids)
+            try:
+                found = self.maximizer.maximize(landscape, generator=generator or self._next_generator())
+            except AdacanonError as error:
+                error.add_note(f"while {self.maximizer!r} searched {self.family!r} for a batch of {landscape.batch}")
+                raise
+            return _checked(found, landscape), landscape
+
+    def _next_generator(self) -> torch.Generator:
+        """Evaluation: always the same stream. Training: the next one of the sequence saved with the model."""
+        stream = 0
+        if self.training:
+            self.draws += 1
+            stream = int(self.draws)
+        return torch.Generator().manual_seed((int(self.seed) * 0x9E3779B97F4A7C15 + stream) % 2**63)
+
+    def _at(self, g: Tree, found: Found, chunk: int | None) -> Tensor:
+        """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
+        batch, forms = found.values.shape
+        owner = torch.arange(batch, device=found.values.device).repeat_interleave(forms)
+        pairs = flatten_leading(found.parameters, 2)
+        first, inverse = distinct_rows(owner, pairs)
+        outputs = self._outputs(g, take(pairs, first), owner[first], chunk)
+        if self.prior.shared:
+            return outputs[inverse]
+        index = torch.arange(forms, device=outputs.device)
+        return outputs[inverse.reshape(batch, forms), index]
+
+    def _outputs(self, g: Tree, u: Tree, owner: Tensor, chunk: int | None) -> Tensor:
+        """Chunks are for evaluation only: splitting a training batch would split BatchNorm's statistics."""
+        total, training = owner.shape[0], getattr(self.network, "training", False)
+        if chunk is None or training or torch.is_grad_enabled():
+            chunk = total
+        parts = [
+            evaluate(self.network, self.family, g, slice_rows(u, a, a + chunk), owner[a : a + chunk])
+            for a in range(0, total, chunk)
+        ]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+class Objective(nn.Module):
+    r"""The training module: inputs and labels go in, the loss of :math:`f\circ\rho_f` comes out.
+
+    This is the exact objective: every class takes part and every distinct pair carries its gradient. Because the loss is
+    computed inside ``forward``, this is the module to wrap in DistributedDataParallel.
+
+    Args:
+        model: the canonicalized network.
+        loss: from outputs and targets to a scalar.
+
+    Example:
+        >>> from adacanon.points import Rotations
+        >>> from adacanon.maximizers import RandomSearch
+        >>> network = nn.Sequential(nn.Flatten(), nn.Linear(12, 2))
+        >>> objective = Objective(Canonicalized(network, Rotations(), RandomSearch(samples=8)))
+        >>> objective(torch.randn(5, 4, 3), torch.tensor([0, 1, 1, 0, 1])).backward()
+    """
+
+    def __init__(self, model: Canonicalized, *, loss: Callable[[Tensor, Tensor], Tensor] = one_vs_rest) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = loss
+
+    def forward(
+        self, g: Any, targets: Tensor, ids: Tensor | None = None, *, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """The loss; ``ids`` name the samples for searches that remember them from epoch to epoch."""
+        if ids is not None and ids.shape[:1] != targets.shape[:1]:
+            raise ShapeError(f"Objective expects one id per sample, {targets.shape[0]}, got shape {tuple(ids.shape)}")
+        return self.loss(self.model(g, ids=ids, generator=generator), targets)
+
+
+@contextmanager
+def _evaluation_mode(network: Any) -> Iterator[None]:
+    """Put a network in evaluation mode and give every module its own flag back."""
+    modules = list(network.modules()) if isinstance(network, nn.Module) else []
+    flags = [module.training for module in modules]
+    if any(flags):
+        network.eval()
+    try:
+        yield
+    finally:
+        for module, flag in zip(modules, flags, strict=True):
+            module.training = flag
+
+
+def _checked(found: Found, landscape: Landscape) -> Found:
+    values = found.values
+    leading = {tuple(leaf.shape[:2]) for leaf in tensors(found.parameters)}
+    if values.dim() != 2 or values.shape[0] != landscape.batch or leading != {tuple(values.shape)}:
+        raise ShapeError(
+            f"A maximizer must return values (batch, forms) and parameters (batch, forms, *point) for a batch of "
+            f"{landscape.batch}, got values {tuple(values.shape)} and parameters with leading axes {sorted(leading)}"
+        )
+    return found
+
+
+def _cuda_devices(g: Tree) -> list[torch.device]:
+    return [device for device in {leaf.device for leaf in tensors(g)} if device.type == "cuda"]
+
+
+def _where_not_finite(leaf: Tensor) -> str:
+    bad = ~leaf.isfinite()
+    sample = int(bad.flatten(1).any(1).nonzero()[0]) if leaf.dim() > 1 else int(bad.nonzero()[0])
+    return (
+        f"The input must be finite, but a tensor of shape {tuple(leaf.shape)} holds {int(bad.sum())} NaN or infinite "
+        f"values, the first in sample {sample}. Hint: clean or drop such samples before the model sees them"
+    )

@@ -1,0 +1,32 @@
+"""Transformation families :math:`\\kappa_u` (paper: section "Prior Maximization Adaptive Canonicalization")."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import Tensor
+
+from adacanon.core.pytree import Tree
+from adacanon.core.space import Space
+
+
+class Family(ABC):
+    r"""A transformation family :math:`\kappa_u : \mathcal G \to \mathcal K`, continuous in :math:`u`.
+
+    It names the space of transformations of a batch of inputs, and transforms lists of pairs.
+    """
+
+    @abstractmethod
+    def space(self, g: Tree) -> Space:
+        """The space :math:`\\mathcal U(g)`, one for all inputs or one per input."""
+
+    @abstractmethod
+    def transform(self, g: Tree, u: Tree, owner: Tensor) -> Tree:
+        """The network inputs :math:`\\kappa_{u[p]}(g[owner[p]])`, one row per pair p."""
+
+    def prepare(self, g: Any) -> Tree:
+        """Check a batch and turn it, once per call, into the pytree that ``transform`` reads."""
+        return g
+
+    def anchor(self, g: Tree) -> Tree | None:
+        """Transformations (batch, count, *point) that move with the input, or None if there are none."""
+        return None

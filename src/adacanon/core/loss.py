@@ -1,0 +1,76 @@
+"""The one-vs-rest loss and the predictions that go with it (paper: appendix "One vs. Rest Classifiers")."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from adacanon.errors import InputError, ShapeError
+
+
+def one_vs_rest(logits: Tensor, targets: Tensor) -> Tensor:
+    r""":math:`\frac1n \sum_i \sum_{d=1}^D -y_{id}\log\sigma(s_{id}) - (1-y_{id})\log(1-\sigma(s_{id}))`,
+    the sum of D binary cross-entropies, averaged over the batch.
+
+    Args:
+        logits: class scores :math:`s`.
+        targets: class indices, or one label in [0, 1] per class where NaN (in integer arrays, a negative number)
+            marks a missing label. Missing labels cost nothing. With a single class, a vector holds its labels.
+
+    Shape:
+        logits (batch, classes); targets (batch,) or (batch, classes); the loss is a scalar.
+
+    Example:
+        >>> one_vs_rest(torch.zeros(4, 3), torch.tensor([0, 1, 2, 0]))
+        tensor(2.0794)
+    """
+    labels, known = labels_of(logits, targets)
+    losses = functional.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    return torch.where(known, losses, 0.0).sum() / logits.shape[0]
+
+
+def probabilities(logits: Tensor) -> Tensor:
+    r"""Per-class probabilities :math:`\sigma(s_d)`; they need not sum to one."""
+    return logits.sigmoid()
+
+
+def predict(logits: Tensor) -> Tensor:
+    """The class of the largest score, (batch, classes) -> (batch,)."""
+    return logits.argmax(-1)
+
+
+def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Binary labels and which of them are known, both (batch, classes)."""
+    if logits.dim() != 2 or logits.shape[0] == 0:
+        raise ShapeError(f"one_vs_rest expects logits of shape (batch, classes), got {tuple(logits.shape)}")
+    if targets.dim() == 1 and logits.shape[1] == 1:
+        targets = targets.unsqueeze(1)
+    if targets.dim() == 1 and targets.shape[0] == logits.shape[0]:
+        return _one_hot(targets, logits)
+    if targets.shape != logits.shape:
+        raise ShapeError(
+            f"one_vs_rest expects targets of shape ({logits.shape[0]},) or {tuple(logits.shape)}, "
+            f"got {tuple(targets.shape)}. Hint: the network's number of classes must match the labels"
+        )
+    known = ~targets.isnan() if targets.is_floating_point() else targets >= 0
+    labels = torch.where(known, targets, 0).to(logits.dtype)
+    if bool(((labels < 0) | (labels > 1)).any()):
+        raise InputError(
+            f"Labels must lie in [0, 1], got values up to {labels.max().item()} and down to {labels.min().item()}. "
+            "Hint: for class indices give targets of shape (batch,)"
+        )
+    return labels, known
+
+
+def _one_hot(targets: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+    classes = logits.shape[1]
+    if targets.is_floating_point() or targets.dtype == torch.bool:
+        raise InputError(
+            f"Class indices must be integers, got {targets.dtype}. Hint: targets.long(), or labels of shape (batch, classes)"
+        )
+    if int(targets.min()) < 0 or int(targets.max()) >= classes:
+        raise InputError(
+            f"Class indices must lie in 0..{classes - 1}, got {int(targets.min())}..{int(targets.max())}. "
+            "Hint: the network's number of classes must match the labels"
+        )
+    labels = functional.one_hot(targets.long(), classes).to(logits.dtype)
+    return labels, torch.ones_like(labels, dtype=torch.bool)

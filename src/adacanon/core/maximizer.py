@@ -1,0 +1,164 @@
+"""The landscape of a prior over transformations, and what searches it (paper: appendix "Random Maximization")."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from adacanon.core.family import Family
+from adacanon.core.prior import Prior
+from adacanon.core.pytree import (
+    Tree,
+    batch_size,
+    cast_like,
+    flatten_leading,
+    map_tensors,
+    row_numel,
+    slice_rows,
+    tensors,
+    unflatten_leading,
+)
+from adacanon.core.space import Space
+from adacanon.errors import ScoreError, ShapeError
+
+AUTOMATIC_CHUNK_NUMBERS = 2**17
+"""An automatic chunk holds this many input numbers (half a megabyte in float32)."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a maximizer returns: the best transformation found for every input and form, and its ranked value.
+
+    Shape:
+        parameters (batch, forms, *point), values (batch, forms)
+    """
+
+    parameters: Tree
+    values: Tensor
+
+
+class Maximizer(ABC):
+    """A search strategy. To plug in your own, give an object with this one method."""
+
+    @abstractmethod
+    def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> Found:
+        """Search the transformation of largest value for every input and form."""
+
+
+@dataclass
+class Landscape:
+    r"""The functions :math:`u \mapsto h_d(f_d(\kappa_u(g_i)))` of one batch, evaluated in chunks of bounded size.
+
+    Args:
+        network: :math:`f`, already in evaluation mode.
+        family: :math:`\kappa`.
+        prior: :math:`h`.
+        g: the prepared batch.
+        chunk: pairs per network evaluation; None chooses by the size of a form.
+        ids: names of the samples, for searches that remember.
+    """
+
+    network: Callable[[Tree], Tensor]
+    family: Family
+    prior: Prior
+    g: Tree
+    chunk: int | None = None
+    ids: Tensor | None = None
+    pairs_evaluated: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.batch = batch_size(self.g)
+        self.space: Space = self.family.space(self.g)
+
+    def __call__(self, u: Tree) -> Tensor:
+        """Values (count, batch, forms) of candidates (count, batch, *point)."""
+        count = batch_size(u)
+        owner = self._owners(count)
+        values = self.scores(flatten_leading(u, 2), owner)
+        return values.unflatten(0, (count, self.batch))
+
+    def scores(self, u: Tree, owner: Tensor) -> Tensor:
+        """Values (pairs, forms) of a list of pairs, without gradients."""
+        with torch.no_grad():
+            parts = [self._rank(slice_rows(u, a, b), owner[a:b]) for a, b in self._chunks(u, owner)]
+        values = torch.cat(parts)
+        self._check(values, owner)
+        return values
+
+    def value_and_gradient(self, u: Tree) -> tuple[Tensor, Tree]:
+        """Values (count, batch, forms) and ambient gradients at points (count, batch, forms, *point)."""
+        shape = tensors(u)[0].shape[:3]
+        pairs = flatten_leading(u, 3)
+        index = torch.arange(shape.numel(), device=tensors(u)[0].device)
+        owner, form = index // shape[2] % self.batch, index % shape[2]
+        values, gradients = [], []
+        for a, b in self._chunks(pairs, owner):
+            value, gradient = self._differentiate(slice_rows(pairs, a, b), owner[a:b], form[a:b])
+            values.append(value)
+            gradients.append(gradient)
+        value = torch.cat(values)
+        self._check(value.unsqueeze(1), owner)
+        gradient = map_tensors(lambda *leaves: torch.cat(leaves), gradients[0], *gradients[1:])
+        return value.reshape(shape), unflatten_leading(gradient, tuple(shape))
+
+    def place(self, points: Tree) -> Tree:
+        """Points as drawn by a space, on the device and in the precision of the batch."""
+        return cast_like(points, self.g)
+
+    def _owners(self, count: int) -> Tensor:
+        device = tensors(self.g)[0].device
+        return torch.arange(self.batch, device=device).repeat(count)
+
+    def _chunks(self, u: Tree, owner: Tensor) -> list[tuple[int, int]]:
+        total = owner.shape[0]
+        if self.chunk is None:
+            with torch.no_grad():
+                form = self.family.transform(self.g, slice_rows(u, 0, 1), owner[:1])
+            self.chunk = max(1, AUTOMATIC_CHUNK_NUMBERS // max(1, row_numel(form)))
+        self.pairs_evaluated += total
+        return [(a, min(a + self.chunk, total)) for a in range(0, total, self.chunk)]
+
+    def _rank(self, u: Tree, owner: Tensor) -> Tensor:
+        outputs = evaluate(self.network, self.family, self.g, u, owner)
+        return self.prior.rank(outputs)
+
+    def _differentiate(self, u: Tree, owner: Tensor, form: Tensor) -> tuple[Tensor, Tree]:
+        with torch.enable_grad():
+            u = map_tensors(lambda leaf: leaf.detach().clone().requires_grad_(leaf.is_floating_point()), u)
+            inputs = [leaf for leaf in tensors(u) if leaf.requires_grad]
+            value = self._rank(u, owner).gather(1, form.unsqueeze(1)).squeeze(1)
+            slopes = iter(torch.autograd.grad(value.sum(), inputs, allow_unused=True) if value.requires_grad else [])
+        gradient = map_tensors(
+            lambda leaf: _or_zeros(next(slopes, None), leaf) if leaf.requires_grad else torch.zeros_like(leaf), u
+        )
+        return value.detach(), gradient
+
+    def _check(self, values: Tensor, owner: Tensor) -> None:
+        nan = values.isnan().any(1)
+        if bool(nan.any()):
+            pair = int(nan.nonzero()[0])
+            raise ScoreError(
+                f"The network gave NaN for a candidate of sample {int(owner[pair])} "
+                f"({int(nan.sum())} of {values.shape[0]} candidates). A search cannot rank NaN. "
+                "Hint: look for a division by zero or an overflow in the network, or lower the learning rate"
+            )
+
+
+def evaluate(network: Callable[[Tree], Tensor], family: Family, g: Tree, u: Tree, owner: Tensor) -> Tensor:
+    """Network outputs :math:`f(\\kappa_{u[p]}(g[owner[p]]))`, at least in float32; geometry is never autocast."""
+    with torch.autocast(owner.device.type, enabled=False):
+        forms = family.transform(g, u, owner)
+    outputs = network(forms)
+    if not isinstance(outputs, Tensor) or outputs.dim() < 1 or outputs.shape[0] != owner.shape[0]:
+        came = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise ShapeError(
+            f"The network must return a tensor with one row per form, {owner.shape[0]} rows, got {came}. "
+            "Hint: return logits of shape (batch, classes)"
+        )
+    return outputs.float() if outputs.dtype in (torch.float16, torch.bfloat16) else outputs
+
+
+def _or_zeros(gradient: Tensor | None, leaf: Tensor) -> Tensor:
+    return torch.zeros_like(leaf) if gradient is None else gradient.nan_to_num()

@@ -1,0 +1,135 @@
+"""Priors :math:`h_d` on the output of the network (paper: section "Prior Maximization Adaptive Canonicalization")."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adacanon.errors import InputError, ShapeError
+
+
+class Prior(ABC):
+    r"""What the search maximizes: :math:`h_d(f_d(x))`, one value per form.
+
+    A prior with ``shared = False`` has one form per class, otherwise one form serves all outputs.
+    """
+
+    @property
+    @abstractmethod
+    def shared(self) -> bool:
+        """Whether one canonical form serves all classes."""
+
+    @abstractmethod
+    def __call__(self, outputs: Tensor) -> Tensor:
+        """Prior values (pairs, forms) of network outputs (pairs, ...)."""
+
+    def rank(self, outputs: Tensor) -> Tensor:
+        """Values with the same maximizers as the prior, on which the search runs."""
+        return self(outputs)
+
+
+@dataclass(frozen=True)
+class ClassScore(Prior):
+    r"""The score itself, :math:`h_d(x) = x`: each class looks for the form on which it is most confident."""
+
+    @property
+    def shared(self) -> bool:
+        return False
+
+    def __call__(self, outputs: Tensor) -> Tensor:
+        return _class_scores(outputs)
+
+
+class Monotone(Prior):
+    r"""Any continuous strictly monotonic :math:`h_d`, increasing or decreasing, the same for all classes or one for each.
+
+    A monotone prior has the maximizers of :math:`\pm f_d`. The search ranks by that signed score, because a
+    saturating prior such as the sigmoid ties its candidates and loses their gradients.
+
+    Args:
+        functions: one function on tensors, or a sequence with one per class.
+
+    Example:
+        >>> Monotone(torch.sigmoid)(torch.zeros(1, 2))
+        tensor([[0.5000, 0.5000]])
+        >>> Monotone([torch.exp, torch.neg]).rank(torch.ones(1, 2))
+        tensor([[ 1., -1.]])
+    """
+
+    def __init__(self, functions: Callable[[Tensor], Tensor] | Sequence[Callable[[Tensor], Tensor]]) -> None:
+        self.functions = tuple(functions) if isinstance(functions, Sequence) else functions
+        each = self.functions if isinstance(self.functions, tuple) else (self.functions,)
+        self.signs = tuple(_direction(function) for function in each)
+
+    def __repr__(self) -> str:
+        return f"Monotone(signs={self.signs})"
+
+    @property
+    def shared(self) -> bool:
+        return False
+
+    def __call__(self, outputs: Tensor) -> Tensor:
+        scores = self._checked(outputs)
+        if not isinstance(self.functions, tuple):
+            return self.functions(scores)
+        return torch.stack([h(scores[:, d]) for d, h in enumerate(self.functions)], dim=1)
+
+    def rank(self, outputs: Tensor) -> Tensor:
+        scores = self._checked(outputs)
+        return scores * torch.tensor(self.signs, dtype=scores.dtype, device=scores.device)
+
+    def _checked(self, outputs: Tensor) -> Tensor:
+        scores = _class_scores(outputs)
+        if isinstance(self.functions, tuple) and scores.shape[1] != len(self.functions):
+            raise ShapeError(
+                f"Monotone got {len(self.functions)} functions, but the network has {scores.shape[1]} classes. "
+                "Hint: give one function for all classes, or exactly one per class"
+            )
+        return scores
+
+
+@dataclass(frozen=True)
+class NegativeEntropy(Prior):
+    r"""One shared form for all outputs, the one of least entropy:
+    :math:`h(x) = \sum_n \sum_d p_{nd} \log p_{nd}` with :math:`p_n` the softmax over classes of point or pixel n.
+
+    Outputs have shape (pairs, ..., classes).
+    """
+
+    @property
+    def shared(self) -> bool:
+        return True
+
+    def __call__(self, outputs: Tensor) -> Tensor:
+        if outputs.dim() < 2:
+            raise ShapeError(
+                f"NegativeEntropy expects outputs of shape (pairs, ..., classes), got {tuple(outputs.shape)}"
+            )
+        log_p = outputs.log_softmax(-1)
+        plogp = torch.where(log_p > -torch.inf, log_p.exp() * log_p, 0.0)
+        return plogp.flatten(1).sum(1, keepdim=True)
+
+
+def _class_scores(outputs: Tensor) -> Tensor:
+    if outputs.dim() != 2:
+        raise ShapeError(
+            f"A form per class needs network outputs of shape (pairs, classes), got {tuple(outputs.shape)}. "
+            "Hint: for dense outputs use one shared form, prior=NegativeEntropy()"
+        )
+    return outputs
+
+
+def _direction(function: Callable[[Tensor], Tensor]) -> int:
+    """+1 for an increasing function, -1 for a decreasing one."""
+    values = function(torch.linspace(-4.0, 4.0, 33, dtype=torch.float64))
+    steps = values.diff()
+    if bool((steps >= 0).all()) and bool((steps > 0).any()):
+        return 1
+    if bool((steps <= 0).all()) and bool((steps < 0).any()):
+        return -1
+    raise InputError(
+        f"A prior must be monotonic, but {function!r} is not on [-4, 4]. "
+        "Hint: give a function such as torch.sigmoid, torch.tanh or torch.neg, or your own Prior"
+    )

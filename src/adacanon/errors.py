@@ -1,0 +1,32 @@
+"""One base class and its few children.
+
+Every message says what was expected, what came, and what to do about it.
+"""
+
+
+class AdacanonError(Exception):
+    """Base of every error that adacanon raises on purpose."""
+
+
+class ShapeError(AdacanonError, ValueError):
+    """A tensor, batch or label array does not have the expected shape."""
+
+
+class InputError(AdacanonError, ValueError):
+    """An input holds values that cannot be used: NaN, infinite, out of range, empty."""
+
+
+class ScoreError(AdacanonError, ArithmeticError):
+    """The network gave a score that cannot be ranked."""
+
+
+class SpaceError(AdacanonError, TypeError):
+    """A space or family was asked for something that it does not have."""
+
+
+class UnknownNameError(AdacanonError, LookupError):
+    """A name (table, row, data set, option) is not known."""
+
+
+class DataError(AdacanonError, OSError):
+    """A data or record file is missing, malformed or incomplete."""

@@ -1,0 +1,47 @@
+"""Candidates that move with the input."""
+
+from dataclasses import dataclass
+
+import torch
+
+from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.pytree import batch_size, map_tensors, tensors
+from adacanon.errors import InputError, SpaceError
+from adacanon.maximizers.ascent import Method
+from adacanon.maximizers.sample_and_refine import refine
+from adacanon.maximizers.selection import best_of, split_blocks
+
+
+@dataclass(frozen=True)
+class AnchoredSearch(Maximizer):
+    r"""The best of :math:`\{u^k \circ a_j(g)\}`: fixed draws composed with the family's anchors, frames of the input itself.
+
+    Exactly invariant wherever the anchors are well defined, because the candidates of a transformed input are the transformed
+    candidates; discontinuous where the anchors jump.
+
+    Args:
+        samples: number of candidates in all, rounded up to a multiple of the number of anchors.
+        steps: gradient steps from the best candidate.
+    """
+
+    samples: int = 48
+    steps: int = 0
+    step_size: float = 0.1
+    method: Method = "riemannian"
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.steps < 0:
+            raise InputError(f"AnchoredSearch needs samples >= 1 and steps >= 0, got {self.samples} and {self.steps}")
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        anchors = landscape.family.anchor(landscape.g)
+        if anchors is None:
+            raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
+        per_input = tensors(anchors)[0].shape[1]
+        points = landscape.place(landscape.space.sample(-(-self.samples // per_input), generator=generator))
+        spread = map_tensors(lambda leaf: leaf.unsqueeze(1).unsqueeze(1), points)
+        composed = landscape.space.compose(spread, map_tensors(lambda leaf: leaf.transpose(0, 1), anchors))
+        blocks = map_tensors(lambda leaf: leaf.flatten(0, 1), composed)
+        assert batch_size(blocks) >= self.samples
+        found = best_of(landscape, split_blocks(blocks))
+        return refine(landscape, found, self.steps, self.step_size, self.method)

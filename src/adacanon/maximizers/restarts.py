@@ -1,0 +1,27 @@
+"""Run a search several times and keep the best."""
+
+from dataclasses import dataclass
+
+import torch
+
+from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.errors import InputError
+from adacanon.maximizers.selection import better
+
+
+@dataclass(frozen=True)
+class Restarts(Maximizer):
+    """The best outcome, per input and form, of ``times`` independent runs of another maximizer."""
+
+    maximizer: Maximizer
+    times: int = 2
+
+    def __post_init__(self) -> None:
+        if self.times < 1:
+            raise InputError(f"Restarts needs times >= 1, got {self.times}")
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        best = self.maximizer.maximize(landscape, generator=generator)
+        for _ in range(self.times - 1):
+            best = better(best, self.maximizer.maximize(landscape, generator=generator))
+        return best

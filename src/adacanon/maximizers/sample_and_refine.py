@@ -1,0 +1,72 @@
+"""Algorithm 1 of the paper: sample, keep the best, refine it by a few gradient steps."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+
+from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.pytree import Tree, map_tensors
+from adacanon.errors import InputError
+from adacanon.maximizers.ascent import Method, climb
+from adacanon.maximizers.selection import best_of, better, draws
+
+
+@dataclass(frozen=True)
+class SampleAndRefine(Maximizer):
+    """The best of K draws, then ``steps`` steps of gradient ascent that never end below where they started.
+
+    Args:
+        samples: K.
+        steps: gradient steps.
+        step_size: length of the first step, as a share of the diameter of the space.
+        method: "riemannian" walks on the space; "projected" steps in the ambient space and projects back.
+        every: refine every draw instead of the best one only. Dearer by a factor of about K; no jumps where the best draw
+            changes.
+    """
+
+    samples: int = 50
+    steps: int = 3
+    step_size: float = 0.1
+    method: Method = "riemannian"
+    every: bool = False
+
+    def __post_init__(self) -> None:
+        if self.steps < 0 or self.step_size <= 0 or self.method not in ("riemannian", "projected"):
+            raise InputError(
+                "SampleAndRefine needs steps >= 0, step_size > 0 and method 'riemannian' or 'projected', "
+                f"got steps={self.steps}, step_size={self.step_size}, method={self.method!r}"
+            )
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        blocks = draws(landscape, self.samples, generator)
+        if self.every:
+            return self._refine_every(landscape, blocks)
+        return refine(landscape, best_of(landscape, blocks), self.steps, self.step_size, self.method)
+
+    def _refine_every(self, landscape: Landscape, blocks: Iterable[Tree]) -> Found:
+        best: Found | None = None
+        for block in blocks:
+            forms = landscape(map_tensors(lambda leaf: leaf[:1], block)).shape[2]
+            start = map_tensors(lambda leaf, n=forms: leaf.unsqueeze(2).expand(-1, -1, n, *leaf.shape[2:]), block)
+            climbed = climb(landscape, start, steps=self.steps, step_size=self.step_size, method=self.method)
+            found = highest(climbed)
+            best = found if best is None else better(best, found)
+        assert best is not None
+        return best
+
+
+def refine(landscape: Landscape, found: Found, steps: int, step_size: float, method: Method = "riemannian") -> Found:
+    """Climb from an outcome; where climbing does not help, the outcome stays."""
+    if steps == 0:
+        return found
+    start = map_tensors(lambda leaf: leaf.unsqueeze(0), found.parameters)
+    return better(found, highest(climb(landscape, start, steps=steps, step_size=step_size, method=method)))
+
+
+def highest(climbed: Found) -> Found:
+    """The best over the leading axis of points (count, batch, forms, *point)."""
+    value, index = climbed.values.max(dim=0)
+    sample = torch.arange(value.shape[0], device=value.device).unsqueeze(1)
+    form = torch.arange(value.shape[1], device=value.device)
+    return Found(map_tensors(lambda leaf: leaf[index, sample, form], climbed.parameters), value)

@@ -1,0 +1,52 @@
+"""The best of a stream of candidates."""
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch import Tensor
+
+from adacanon.core.maximizer import Found, Landscape
+from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where
+from adacanon.core.space import candidates
+from adacanon.errors import InputError
+
+BLOCK = 256
+"""Candidates drawn at a time; memory depends on this and on the chunk, never on the number of candidates."""
+
+
+def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Iterator[Tree]:
+    """``count`` draws from the space in blocks (block, batch, *point)."""
+    if count < 1:
+        raise InputError(f"A search needs at least one sample, got {count}")
+    for start in range(0, count, BLOCK):
+        points = landscape.space.sample(min(BLOCK, count - start), generator=generator)
+        yield candidates(landscape.space, landscape.place(points), landscape.batch)
+
+
+def best_of(landscape: Landscape, blocks: Iterable[Tree]) -> Found:
+    """Score every candidate and keep the best for each input and form; the first of equals wins."""
+    best: Found | None = None
+    for block in blocks:
+        found = best_in_block(block, landscape(block))
+        best = found if best is None else better(best, found)
+    assert best is not None
+    return best
+
+
+def best_in_block(block: Tree, values: Tensor) -> Found:
+    """The winners of candidates (count, batch, *point) with values (count, batch, forms)."""
+    value, index = values.max(dim=0)
+    sample = torch.arange(value.shape[0], device=value.device).unsqueeze(1)
+    return Found(take(block, index, sample), value)
+
+
+def better(old: Found, new: Found) -> Found:
+    """The better of two outcomes, per input and form."""
+    improved = new.values > old.values
+    return Found(where(improved, new.parameters, old.parameters), torch.maximum(old.values, new.values))
+
+
+def split_blocks(points: Tree) -> Iterator[Tree]:
+    """Cut a set of candidates into blocks."""
+    for start in range(0, batch_size(points), BLOCK):
+        yield slice_rows(points, start, start + BLOCK)

@@ -1,0 +1,49 @@
+"""The circle: points are angles (...,) in [-pi, pi)."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adacanon.core.space import Space
+from adacanon.errors import InputError
+
+
+@dataclass(frozen=True)
+class Circle(Space):
+    r"""Angles :math:`\theta \in \mathbb R / 2\pi`, with the shorter arc as distance."""
+
+    @property
+    def diameter(self) -> float:
+        return math.pi
+
+    def sample(self, count: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return self.project(2 * math.pi * torch.rand(count, generator=generator, dtype=torch.float64))
+
+    def project(self, u: Tensor) -> Tensor:
+        return (u + math.pi).remainder(2 * math.pi) - math.pi
+
+    def tangent(self, u: Tensor, v: Tensor) -> Tensor:
+        return v
+
+    def retract(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.project(u + v)
+
+    def norm(self, v: Tensor) -> Tensor:
+        return v.abs()
+
+    def distance(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.project(u - v).abs()
+
+    def identity(self) -> Tensor:
+        return torch.zeros((), dtype=torch.float64)
+
+    def compose(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.project(u + v)
+
+    def cover(self, count: int | None = None) -> Tensor:
+        """``count`` equally spaced angles, from zero."""
+        if count is None or count < 1:
+            raise InputError(f"A covering set of the circle needs a positive size, got {count}")
+        return self.project(2 * math.pi * torch.arange(count, dtype=torch.float64) / count)

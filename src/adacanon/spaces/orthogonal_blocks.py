@@ -1,0 +1,147 @@
+r"""Upper left blocks of orthogonal matrices: all that truncated coefficients :math:`U^\top C` see of :math:`U`.
+
+Write :math:`C = QR` with orthonormal :math:`Q \in \mathbb R^{M\times r}`. The first J rows of :math:`U^\top C` are
+:math:`XR`, where :math:`X = (U^\top Q)_{1..J}` is the J x r block of a Haar frame. The set of all such X is
+
+- the unit ball of the spectral norm, if M >= J + r;
+- the matrices with at least J + r - M singular values equal to one and the others at most one, if J < M < J + r;
+- orthonormal frames, if M <= J.
+
+Neither drawing nor refining a block depends on the size of the graph that it stands for.
+"""
+
+import torch
+from torch import Tensor
+
+from adacanon.core.space import Space
+from adacanon.errors import InputError, ShapeError
+from adacanon.spaces.orthogonal import positive_qr
+
+_ROWS_PER_DRAW = 64
+
+
+class OrthogonalBlocks(Space):
+    r""":math:`\prod_k \{(U_k)_{1..J_k,\,1..r_k} : U_k \in O(M_k)\}` with :math:`r_k = \min(M_k, T)`, one product per input.
+
+    Points have shape (bands, J, T) with J the largest :math:`J_k`, zero outside the mask.
+
+    Args:
+        sizes: the dimensions :math:`M_k` of each input, (members, bands).
+        rows: :math:`J_k` per band.
+        columns: T.
+    """
+
+    def __init__(self, sizes: Tensor, *, rows: tuple[int, ...], columns: int) -> None:
+        if sizes.dim() != 2 or sizes.shape[1] != len(rows):
+            raise ShapeError(
+                f"OrthogonalBlocks expects sizes of shape (members, {len(rows)}), got {tuple(sizes.shape)}"
+            )
+        if min(rows) < 1 or columns < 1 or (sizes.numel() and int(sizes.min()) < 0):
+            raise InputError(f"OrthogonalBlocks needs positive rows and columns, got rows={rows}, columns={columns}")
+        self.sizes = sizes
+        self.rows = rows
+        self.columns = columns
+
+    def __repr__(self) -> str:
+        return f"OrthogonalBlocks(bands={len(self.rows)}, rows={self.rows}, columns={self.columns})"
+
+    @property
+    def members(self) -> int:
+        return int(self.sizes.shape[0])
+
+    @property
+    def diameter(self) -> Tensor:
+        """Two isometries of rank q are at most 2 sqrt(q) apart."""
+        rows, columns = self._extent()
+        return 2 * torch.minimum(rows, columns).sum(-1).clamp(min=1).sqrt()
+
+    def select(self, owner: Tensor) -> "OrthogonalBlocks":
+        return OrthogonalBlocks(self.sizes[owner], rows=self.rows, columns=self.columns)
+
+    def sample(self, count: int, *, generator: torch.Generator | None = None) -> Tensor:
+        """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
+        seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
+        height = max(self.rows)
+        out = torch.zeros(count, self.members, len(self.rows), height, self.columns, dtype=torch.float64)
+        for k, (seed, rows) in enumerate(zip(seeds, self.rows, strict=True)):
+            dimensions, member = self.sizes[:, k].cpu().unique(return_inverse=True)
+            stream = torch.Generator().manual_seed(seed)
+            table = haar_blocks(dimensions.tolist(), count, rows=rows, columns=self.columns, generator=stream)
+            out[:, :, k, :rows] = table[:, member]
+        return out
+
+    def project(self, u: Tensor) -> Tensor:
+        """Clip the singular values to at most one and raise to one those that must be."""
+        u = u * self.mask().to(u)
+        left, values, right = torch.linalg.svd(u, full_matrices=False)
+        rows, columns = self._extent()
+        forced = (rows + columns - self.sizes).clamp(min=0).unsqueeze(-1).to(u.device)
+        position = torch.arange(values.shape[-1], device=u.device)
+        values = torch.where(position < forced, 1.0, values.clamp(max=1))
+        return (left * values.unsqueeze(-2)) @ right * self.mask().to(u)
+
+    def tangent(self, u: Tensor, v: Tensor) -> Tensor:
+        return v * self.mask().to(v)
+
+    def retract(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.project(u + v)
+
+    def norm(self, v: Tensor) -> Tensor:
+        return v.flatten(-3).norm(dim=-1)
+
+    def distance(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.norm(u - v)
+
+    def identity(self) -> Tensor:
+        eye = torch.eye(max(self.rows), self.columns, dtype=torch.float64)
+        return eye * self.mask().cpu()
+
+    def mask(self) -> Tensor:
+        """(members, bands, J, T)"""
+        rows, columns = self._extent()
+        j = torch.arange(max(self.rows), device=self.sizes.device)
+        t = torch.arange(self.columns, device=self.sizes.device)
+        return (j[:, None] < rows[..., None, None]) & (t < columns[..., None, None])
+
+    def _extent(self) -> tuple[Tensor, Tensor]:
+        """Effective rows min(J, M) and columns min(M, T), each (members, bands)."""
+        limit = torch.tensor(self.rows, device=self.sizes.device)
+        return torch.minimum(self.sizes, limit), self.sizes.clamp(max=self.columns)
+
+
+def haar_blocks(dimensions: list[int], count: int, *, rows: int, columns: int, generator: torch.Generator) -> Tensor:
+    r"""The upper left blocks of Haar matrices of several dimensions M, from one Gaussian table G.
+
+    With :math:`S_M = \sum_{i\le M} g_i g_i^\top = LL^\top`, the frame is :math:`G_{1..M}L^{-\top}`; only its first rows
+    are formed. Rows of G are drawn in order, so the block for M does not depend on the other dimensions.
+
+    Args:
+        dimensions: increasing M.
+
+    Shape:
+        (count, len(dimensions), rows, columns), zero outside min(rows, M) x min(M, columns).
+    """
+    g = _gaussian_rows(max(dimensions), count, columns, generator)
+    blocks = torch.zeros(count, len(dimensions), rows, columns, dtype=torch.float64)
+    gram, done = torch.zeros(count, columns, columns, dtype=torch.float64), 0
+    for index, m in enumerate(dimensions):
+        gram, done = gram + g[:, done:m].mT @ g[:, done:m], m
+        height, width = min(rows, m), min(m, columns)
+        if m == 0:
+            continue
+        if m < columns + 8:  # the Gram matrix is too ill-conditioned for a Cholesky factor here
+            frame = positive_qr(g[:, :m, :width])[:, :height]
+        else:
+            lower = torch.linalg.cholesky(gram)
+            frame = torch.linalg.solve_triangular(lower, g[:, :height].mT, upper=False).mT
+        blocks[:, index, :height, :width] = frame
+    return blocks
+
+
+def _gaussian_rows(rows: int, count: int, columns: int, generator: torch.Generator) -> Tensor:
+    """(count, rows, columns), drawn a fixed number of rows at a time so that a longer table begins like a shorter one."""
+    draws = [
+        torch.randn(_ROWS_PER_DRAW, count, columns, generator=generator, dtype=torch.float64)
+        for _ in range(0, max(rows, 1), _ROWS_PER_DRAW)
+    ]
+    return torch.cat(draws)[:rows].transpose(0, 1)
