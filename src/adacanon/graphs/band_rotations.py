@@ -1,0 +1,61 @@
+"""The change of basis within each band (paper: section "Anisotropic nonlinear spectral filters")."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon.core.family import Family
+from adacanon.errors import InputError, ShapeError
+from adacanon.graphs.bands import Partition
+from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
+from adacanon.graphs.shift_operators import ShiftOperator
+from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
+
+
+@dataclass(frozen=True)
+class BandRotations(Family):
+    r""":math:`\kappa_U(V, S) = \big(P_k(U_k^\top V_k^\top S)\big)_{k=1}^B` with :math:`U_k \in O(M_k)`.
+
+    :math:`P_k` keeps the first :math:`J_k` rows or pads with zeros. The paper prints the coefficients as :math:`C_kU_k`; its derivation, and
+    the shapes, say :math:`U_k^\top C_k`. The search runs over the blocks of :math:`U_k` that the result depends on, an exact reduction whose
+    size does not grow with the graph.
+
+    Args:
+        partition: the bands.
+        rows: :math:`J_k`, one number for all bands or one per band.
+        operator: the shift operator with which raw graphs are decomposed.
+
+    Shape:
+        transform gives (pairs, :math:`\sum_k J_k`, channels).
+    """
+
+    partition: Partition
+    rows: int | tuple[int, ...] = 16
+    operator: ShiftOperator = "normalized"
+
+    def __post_init__(self) -> None:
+        if len(self.rows_per_band) != self.partition.bands or min(self.rows_per_band) < 1:
+            raise InputError(f"rows must be positive, one for each of the {self.partition.bands} bands, got {self.rows}")
+
+    @property
+    def rows_per_band(self) -> tuple[int, ...]:
+        """:math:`(J_1, \\dots, J_B)`"""
+        return (self.rows,) * self.partition.bands if isinstance(self.rows, int) else self.rows
+
+    def prepare(self, g: Any) -> BandCoefficients:
+        if not isinstance(g, BandCoefficients):
+            g = band_coefficients(g, self.partition, operator=self.operator, dtype=torch.get_default_dtype())
+        if g.sizes.shape[1] != self.partition.bands:
+            raise ShapeError(f"BandRotations has {self.partition.bands} bands, but the coefficients have {g.sizes.shape[1]}")
+        return g
+
+    def space(self, g: BandCoefficients) -> OrthogonalBlocks:
+        return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=int(g.factors.shape[-1]))
+
+    def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tensor:
+        rotated = u @ g.factors[owner]
+        if isinstance(self.rows, int):
+            return rotated.flatten(1, 2)
+        return torch.cat([rotated[:, k, :rows] for k, rows in enumerate(self.rows)], dim=1)

@@ -1,0 +1,63 @@
+"""Partitions of the spectrum into bands (paper: appendix "Band Partition and Band-Preserving Eigenbasis Ambiguity")."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adacanon.errors import InputError
+
+_ROUNDING = 1e-9
+"""Eigenvalues this close to a boundary, relative to the total band, count as lying on it."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    r"""Bands :math:`[b_0, b_1), \dots, [b_{B-1}, b_B]` with boundaries :math:`b_0 < \dots < b_B`.
+
+    The last band is closed, since :math:`\lambda = 2` occurs in every bipartite component. An eigenvalue that equals a boundary up to
+    rounding belongs to the band above it. Eigenvalues outside :math:`[b_0, b_B]` belong to no band.
+    """
+
+    boundaries: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.boundaries) < 2 or any(a >= b for a, b in zip(self.boundaries, self.boundaries[1:], strict=False)):
+            raise InputError(f"Band boundaries must increase, two of them at least, got {self.boundaries}")
+
+    @property
+    def bands(self) -> int:
+        """B, the number of bands."""
+        return len(self.boundaries) - 1
+
+    def assign(self, eigenvalues: Tensor) -> Tensor:
+        """The band 0 .. B-1 of every eigenvalue, or -1 outside the total band."""
+        edges = torch.tensor(self.boundaries, dtype=torch.float64)
+        slack = _ROUNDING * float(edges[-1] - edges[0])
+        band = torch.bucketize(eigenvalues.double() + slack, edges[1:-1].contiguous(), right=True)
+        inside = (eigenvalues >= edges[0] - slack) & (eigenvalues <= edges[-1] + slack)
+        return torch.where(inside, band, -1)
+
+
+def dyadic(bands: int, *, decay: float = 0.5, low: float = 0.0, high: float = 2.0) -> Partition:
+    r""":math:`b_0 = \text{low},\; b_k = \text{low} + (\text{high}-\text{low})\, r^{B-k}`: finer towards the low end.
+
+    Example:
+        >>> dyadic(5).boundaries
+        (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
+    """
+    if bands < 1 or not 0 < decay < 1:
+        raise InputError(f"A dyadic partition needs bands >= 1 and 0 < decay < 1, got {bands} and {decay}")
+    return Partition((low, *(low + (high - low) * decay ** (bands - k) for k in range(1, bands)), high))
+
+
+def uniform(bands: int, *, low: float = 0.0, high: float = 2.0) -> Partition:
+    r""":math:`b_k = \text{low} + (\text{high}-\text{low})\,k/B`: bands of equal width.
+
+    Example:
+        >>> uniform(4).boundaries
+        (0.0, 0.5, 1.0, 1.5, 2.0)
+    """
+    if bands < 1:
+        raise InputError(f"A uniform partition needs bands >= 1, got {bands}")
+    return Partition((low, *(low + (high - low) * k / bands for k in range(1, bands)), high))

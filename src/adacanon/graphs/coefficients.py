@@ -1,0 +1,166 @@
+r"""Spectral coefficients :math:`C_k = V_k^\top S` and what of them does not depend on the basis.
+
+A graph-level network sees :math:`P_k(U_k^\top C_k)` for some :math:`U_k \in O(M_k)`. With :math:`C_k = Q_k R_k`, :math:`Q_k` orthonormal, that
+is a block of an orthogonal matrix times :math:`R_k`. The factor with positive leading entries in every row is a function of the Gram matrix
+:math:`C_k^\top C_k = R_k^\top R_k` alone: it never sees the basis that the eigensolver returned.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import register_dataclass
+
+from adacanon.errors import InputError, ShapeError
+from adacanon.graphs.bands import Partition
+from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
+from adacanon.graphs.spectra import Spectrum, spectra
+
+_DEPENDENT = 1e-9
+"""A channel whose part orthogonal to the channels before it is smaller than this share of the largest counts as dependent."""
+
+
+@dataclass(frozen=True)
+class BandCoefficients:
+    r"""The coefficients of a batch of graphs, one galaxy :math:`(M_1, \dots, M_B)` each.
+
+    Attributes:
+        factors: :math:`R_k`, (graphs, bands, channels, channels); row i is zero from the rank on.
+        sizes: :math:`M_k`, (graphs, bands).
+    """
+
+    factors: Tensor
+    sizes: Tensor
+
+    def __len__(self) -> int:
+        return int(self.factors.shape[0])
+
+    def __getitem__(self, index: Tensor | slice) -> "BandCoefficients":
+        return BandCoefficients(self.factors[index], self.sizes[index])
+
+    def to(self, *target: Any) -> "BandCoefficients":
+        """Move or cast the factors; the sizes follow to the device."""
+        factors = self.factors.to(*target)
+        return BandCoefficients(factors, self.sizes.to(factors.device))
+
+    def grams(self) -> Tensor:
+        r"""The Gram matrices :math:`C_k^\top C_k`, which determine all that a graph-level A-NLSF can see."""
+        return self.factors.mT @ self.factors
+
+
+register_dataclass(BandCoefficients, field_names=["factors", "sizes"])
+
+
+def band_coefficients(
+    graphs: Any,
+    partition: Partition,
+    *,
+    operator: ShiftOperator = "normalized",
+    dtype: torch.dtype = torch.float32,
+    cache: bool = True,
+) -> BandCoefficients:
+    """The coefficients of torch-geometric ``Data`` objects, a ``Batch``, or a sequence of graphs.
+
+    Args:
+        graphs: with ``x`` (nodes, channels) and ``edge_index``.
+        partition: the bands.
+        operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
+        cache: keep the spectra on disk.
+    """
+    graphs = list_of_graphs(graphs)
+    signals = [node_signal(graph, index) for index, graph in enumerate(graphs)]
+    channels = {signal.shape[1] for signal in signals}
+    if len(channels) != 1:
+        raise ShapeError(f"All graphs must have the same number of node features, got {sorted(channels)}")
+    operators = [_operator(graph, index, operator) for index, graph in enumerate(graphs)]
+    pairs = zip(spectra(operators, cache=cache), signals, strict=True)
+    return coefficients_of(pairs, partition, dtype=dtype)
+
+
+def coefficients_of(
+    pairs: Iterable[tuple[Spectrum, Tensor]], partition: Partition, *, dtype: torch.dtype = torch.float32
+) -> BandCoefficients:
+    """The coefficients of signals on graphs whose spectra are known."""
+    factors, sizes = [], []
+    for spectrum, signal in pairs:
+        c, size = padded_bands(spectrum, signal, partition)
+        factors.append(triangular_factor(c).to(dtype))
+        sizes.append(size)
+    return BandCoefficients(torch.stack(factors), torch.stack(sizes))
+
+
+def padded_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> tuple[Tensor, Tensor]:
+    r"""All :math:`C_k = V_k^\top S`, padded with zero rows to (bands, largest M, channels), and the sizes (bands,)."""
+    bands = split_bands(spectrum, signal, partition)
+    sizes = torch.tensor([band.shape[0] for band in bands])
+    padded = torch.zeros(partition.bands, max(int(sizes.max()), 1), signal.shape[1], dtype=torch.float64)
+    for k, band in enumerate(bands):
+        padded[k, : band.shape[0]] = band
+    return padded, sizes
+
+
+def split_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> list[Tensor]:
+    r"""The coefficients :math:`C_k`, (M_k, channels) each."""
+    coefficients = spectrum.eigenvectors.T @ signal.double()
+    band = partition.assign(spectrum.eigenvalues)
+    return [coefficients[band == k] for k in range(partition.bands)]
+
+
+def triangular_factor(c: Tensor) -> Tensor:
+    r"""The R of :math:`C = QR` in echelon form with positive leading entries, (..., channels, channels).
+
+    Gram-Schmidt over the channels in their order; a channel that depends on those before it gets no row of its own. This is the Cholesky
+    factor of :math:`C^\top C` when the rank is full, and unique in any case.
+    """
+    channels = c.shape[-1]
+    smallest = _DEPENDENT * c.norm(dim=-2).amax(-1)
+    factor = c.new_zeros(*c.shape[:-2], channels, channels)
+    rank = torch.zeros(c.shape[:-2], dtype=torch.int64, device=c.device)
+    for t in range(channels):
+        length = c[..., t].norm(dim=-1)
+        counts = length > smallest
+        q = torch.where(counts, 1 / length, 0.0).nan_to_num(posinf=0.0)[..., None] * c[..., t]
+        row = (q[..., None, :] @ c).squeeze(-2)
+        row = torch.cat([torch.zeros_like(row[..., :t]), row[..., t:]], dim=-1)
+        place = torch.arange(channels, device=c.device) == rank[..., None]
+        factor = factor + place[..., None] * row[..., None, :]
+        c = c - q[..., :, None] * row[..., None, :]
+        rank = rank + counts
+    return factor
+
+
+def list_of_graphs(graphs: Any) -> Sequence[Any]:
+    """A list of single graphs from one graph, a batch or any sequence."""
+    if hasattr(graphs, "to_data_list"):
+        graphs = graphs.to_data_list()
+    elif hasattr(graphs, "edge_index"):
+        graphs = [graphs]
+    graphs = list(graphs)
+    if not graphs:
+        raise InputError("The batch is empty. Hint: skip empty batches, or set drop_last in the loader")
+    return graphs
+
+
+def node_signal(graph: Any, index: int) -> Tensor:
+    """The node features S of a graph, checked."""
+    x, nodes = graph.x, node_count(graph)
+    if x is None or x.dim() != 2 or x.shape[0] != nodes or x.shape[1] == 0:
+        came = "no x" if x is None else f"x of shape {tuple(x.shape)}"
+        raise ShapeError(
+            f"Graph {index} needs node features x of shape ({nodes}, channels), got {came}. "
+            "Hint: give graphs without features a constant one, data.x = torch.ones(data.num_nodes, 1)"
+        )
+    x = x.detach().cpu().double()
+    if not bool(x.isfinite().all()):
+        raise InputError(f"The node features of graph {index} hold {int((~x.isfinite()).sum())} NaN or infinite values")
+    return x
+
+
+def _operator(graph: Any, index: int, operator: ShiftOperator) -> Tensor:
+    try:
+        return shift_matrix(graph, operator)
+    except (InputError, ShapeError) as error:
+        error.add_note(f"in graph {index} of the batch")
+        raise

@@ -1,0 +1,90 @@
+r"""Graph shift operators: symmetric matrices that respect the edges of a graph.
+
+Conventions, fixed here once: rows of ``edge_index`` are (source, target) and every undirected edge is listed in both directions;
+an isolated node has :math:`L_{ii} = 0`, so that the multiplicity of the eigenvalue zero counts connected components.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon.errors import InputError, ShapeError, UnknownNameError
+
+ShiftOperator = str | Callable[[Any], Tensor]
+"""The name of an operator, or a function from a graph to its symmetric matrix."""
+
+
+def adjacency(graph: Any) -> Tensor:
+    """The adjacency matrix A, (nodes, nodes) in float64, with ``edge_weight`` where the graph has one."""
+    nodes = node_count(graph)
+    source, target = _checked_edges(graph.edge_index, nodes)
+    weight = getattr(graph, "edge_weight", None)
+    weight = torch.ones(source.shape[0]) if weight is None else weight.reshape(-1).cpu()
+    matrix = torch.zeros(nodes, nodes, dtype=torch.float64)
+    return matrix.index_put((source, target), weight.double(), accumulate=True)
+
+
+def combinatorial_laplacian(graph: Any) -> Tensor:
+    r""":math:`L = D - A`."""
+    a = adjacency(graph)
+    return torch.diag(a.sum(1)) - a
+
+
+def normalized_laplacian(graph: Any) -> Tensor:
+    r""":math:`L = I - D^{-1/2} A D^{-1/2}`, with spectrum in [0, 2]."""
+    a = adjacency(graph)
+    degree = a.sum(1)
+    inverse_root = torch.where(degree > 0, degree.clamp(min=torch.finfo(degree.dtype).tiny).rsqrt(), 0.0)
+    return torch.diag((degree > 0).double()) - inverse_root[:, None] * a * inverse_root
+
+
+OPERATORS: dict[str, Callable[[Any], Tensor]] = {
+    "normalized": normalized_laplacian,
+    "laplacian": combinatorial_laplacian,
+    "adjacency": adjacency,
+}
+
+
+def shift_matrix(graph: Any, operator: ShiftOperator = "normalized") -> Tensor:
+    """The operator's matrix for a graph, checked to be square, finite and symmetric."""
+    if isinstance(operator, str) and operator not in OPERATORS:
+        raise UnknownNameError(f"Shift operators are {', '.join(OPERATORS)} or a function; got {operator!r}")
+    function = OPERATORS[operator] if isinstance(operator, str) else operator
+    return _checked_operator(function(graph), node_count(graph))
+
+
+def node_count(graph: Any) -> int:
+    """Number of nodes, at least one."""
+    nodes = graph.num_nodes
+    if not nodes:
+        raise InputError("A graph needs at least one node, got none. Hint: drop graphs without nodes from the data set")
+    return int(nodes)
+
+
+def _checked_edges(edge_index: Tensor | None, nodes: int) -> tuple[Tensor, Tensor]:
+    if edge_index is None or edge_index.numel() == 0:
+        empty = torch.zeros(0, dtype=torch.int64)
+        return empty, empty
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise ShapeError(f"edge_index must have shape (2, edges), got {tuple(edge_index.shape)}. Hint: edge_index.T")
+    edges = edge_index.cpu().long()
+    if int(edges.min()) < 0 or int(edges.max()) >= nodes:
+        raise InputError(f"Edges must name nodes 0..{nodes - 1}, got {int(edges.min())}..{int(edges.max())}")
+    return edges[0], edges[1]
+
+
+def _checked_operator(matrix: Tensor, nodes: int) -> Tensor:
+    matrix = torch.as_tensor(matrix).detach().cpu().double()
+    if matrix.shape != (nodes, nodes):
+        raise ShapeError(f"A shift operator of a graph with {nodes} nodes has shape ({nodes}, {nodes}), got {tuple(matrix.shape)}")
+    if not bool(matrix.isfinite().all()):
+        raise InputError("A shift operator must be finite, but it holds NaN or infinite entries. Hint: check edge_weight")
+    asymmetry, scale = float((matrix - matrix.T).abs().max()), float(matrix.abs().max())
+    if asymmetry > 1e-9 * max(scale, 1.0):
+        raise InputError(
+            f"A shift operator must be symmetric, but entries differ from their transposes by up to {asymmetry:.3g}. "
+            "Hint: list every edge in both directions, for example with torch_geometric.utils.to_undirected"
+        )
+    return (matrix + matrix.T) / 2
