@@ -92,7 +92,9 @@ def largest_change(function: Function, path: Tensor) -> float:
     return function(path).diff(dim=0).abs().max().item()
 
 
-def shrinks_with_the_step(function: Function, path: Callable[[int], Tensor], *, steps: int = 64, halvings: int = 5) -> bool:
+def shrinks_with_the_step(
+    function: Function, path: Callable[[int], Tensor], *, steps: int = 64, halvings: int = 5
+) -> bool:
     """Whether the largest change along a path goes to zero in proportion to the step (up to a factor of 3/2)."""
     coarse = largest_change(function, path(steps))
     fine = largest_change(function, path(steps * 2**halvings))

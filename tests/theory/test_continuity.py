@@ -6,6 +6,10 @@ clouds shrinks in proportion to the step, holds for a fixed candidate set and fa
 
 import pytest
 import torch
+
+from adacanon import GridSearch, Monotone, RandomSearch
+from adacanon.points import principal_frames
+from adacanon.spaces import SO3, rotation_group
 from theory_cases import (
     CloudNetwork,
     canonicalized,
@@ -15,10 +19,6 @@ from theory_cases import (
     random_clouds,
     shrinks_with_the_step,
 )
-
-from adacanon import GridSearch, Monotone, RandomSearch
-from adacanon.points import principal_frames
-from adacanon.spaces import SO3, rotation_group
 
 FIXED_SETS = {
     "random": RandomSearch(48),

@@ -5,11 +5,11 @@ Rotations are isometries, so one modulus of continuity serves all of them:
 """
 
 import torch
-from theory_cases import CloudNetwork, random_clouds, stream
 from torch import Tensor
 
 from adacanon.points import Rotations, multiset_distance
 from adacanon.spaces import SO3
+from theory_cases import CloudNetwork, random_clouds, stream
 
 ROTATIONS = SO3().sample(64, generator=stream(3))
 
@@ -41,7 +41,9 @@ def test_rotations_keep_the_distance_of_multisets() -> None:
 def test_unbounded_dilations_are_not_equicontinuous() -> None:
     """The same measure tells a family without a common modulus: it grows with the set of transformations."""
     g, h = random_clouds(4, seed=0), random_clouds(4, seed=1)
-    dilations = torch.eye(3, dtype=torch.float64) * torch.tensor([1.0, 10.0, 1000.0], dtype=torch.float64)[:, None, None]
+    dilations = (
+        torch.eye(3, dtype=torch.float64) * torch.tensor([1.0, 10.0, 1000.0], dtype=torch.float64)[:, None, None]
+    )
     assert abs(largest_stretch(g, h, ROTATIONS) - 1) < 1e-12
     assert largest_stretch(g, h, dilations) > 100
 

@@ -8,12 +8,12 @@ import itertools
 from dataclasses import dataclass
 
 import torch
-from theory_cases import canonicalized, largest_difference, stream
 from torch import Tensor
 
 from adacanon import GridSearch, RandomSearch
 from adacanon.core import Family, Maximizer
-from adacanon.spaces import Circle, Orthogonal, Product, special_orthogonal
+from adacanon.spaces import Circle, Orthogonal, Product
+from theory_cases import canonicalized, largest_difference, stream
 
 SIZES = torch.tensor([1, 3, 2, 3, 1, 2])
 LARGEST = 3
@@ -107,7 +107,7 @@ def test_transformations_never_leave_their_galaxy() -> None:
 def test_the_components_of_the_orthogonal_group_are_infinitely_far_apart() -> None:
     for n in (1, 2, 5):
         space = Orthogonal(n)
-        u = special_orthogonal(n).sample(8, generator=stream(n))
+        u = Orthogonal(n, proper=True).sample(8, generator=stream(n))
         reflection = torch.eye(n, dtype=torch.float64)
         reflection[0, 0] = -1
         assert space.distance(u, u @ reflection).isinf().all()

@@ -1,0 +1,1 @@
+"""Competing methods, isolated from the core."""

@@ -76,7 +76,9 @@ def _task(
     generator: torch.Generator,
 ) -> GridOrientation:
     if samples < 2 or size < 3 or period < 2 or noise < 0:
-        raise InputError(f"The task needs samples >= 2, size >= 3, period >= 2, noise >= 0, got {samples}, {size}, {period}, {noise}")
+        raise InputError(
+            f"The task needs samples >= 2, size >= 3, period >= 2, noise >= 0, got {samples}, {size}, {period}, {noise}"
+        )
     x, y = _coordinates(size)
     x0, x1, y0 = origin
     labels = (torch.arange(samples) % 2)[torch.randperm(samples, generator=generator)]

@@ -1,0 +1,1 @@
+"""Frozen runs, the published numbers as data, and one module per table."""

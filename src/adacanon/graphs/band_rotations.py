@@ -37,7 +37,9 @@ class BandRotations(Family):
 
     def __post_init__(self) -> None:
         if len(self.rows_per_band) != self.partition.bands or min(self.rows_per_band) < 1:
-            raise InputError(f"rows must be positive, one for each of the {self.partition.bands} bands, got {self.rows}")
+            raise InputError(
+                f"rows must be positive, one for each of the {self.partition.bands} bands, got {self.rows}"
+            )
 
     @property
     def rows_per_band(self) -> tuple[int, ...]:
@@ -48,7 +50,9 @@ class BandRotations(Family):
         if not isinstance(g, BandCoefficients):
             g = band_coefficients(g, self.partition, operator=self.operator, dtype=torch.get_default_dtype())
         if g.sizes.shape[1] != self.partition.bands:
-            raise ShapeError(f"BandRotations has {self.partition.bands} bands, but the coefficients have {g.sizes.shape[1]}")
+            raise ShapeError(
+                f"BandRotations has {self.partition.bands} bands, but the coefficients have {g.sizes.shape[1]}"
+            )
         return g
 
     def space(self, g: BandCoefficients) -> OrthogonalBlocks:

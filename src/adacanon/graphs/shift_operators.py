@@ -78,9 +78,13 @@ def _checked_edges(edge_index: Tensor | None, nodes: int) -> tuple[Tensor, Tenso
 def _checked_operator(matrix: Tensor, nodes: int) -> Tensor:
     matrix = torch.as_tensor(matrix).detach().cpu().double()
     if matrix.shape != (nodes, nodes):
-        raise ShapeError(f"A shift operator of a graph with {nodes} nodes has shape ({nodes}, {nodes}), got {tuple(matrix.shape)}")
+        raise ShapeError(
+            f"A shift operator of a graph with {nodes} nodes has shape ({nodes}, {nodes}), got {tuple(matrix.shape)}"
+        )
     if not bool(matrix.isfinite().all()):
-        raise InputError("A shift operator must be finite, but it holds NaN or infinite entries. Hint: check edge_weight")
+        raise InputError(
+            "A shift operator must be finite, but it holds NaN or infinite entries. Hint: check edge_weight"
+        )
     asymmetry, scale = float((matrix - matrix.T).abs().max()), float(matrix.abs().max())
     if asymmetry > 1e-9 * max(scale, 1.0):
         raise InputError(

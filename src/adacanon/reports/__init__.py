@@ -1,0 +1,1 @@
+"""Records -> tables (paper against ours), figures, HTML."""

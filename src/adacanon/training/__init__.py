@@ -1,0 +1,1 @@
+"""The loop, splits and records."""

@@ -1,0 +1,1 @@
+"""Measurements of cost and quality: ``python -m benchmarks.search_quality --help``."""

@@ -1,0 +1,68 @@
+"""What all benchmarks do alike: options, interleaved timing, tables, records."""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+Row = dict[str, Any]
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    """The command line that every benchmark understands."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--threads", type=int, default=2, help="threads for torch")
+    parser.add_argument("--seed", type=int, default=0, help="seed of network, clouds and candidates")
+    parser.add_argument("--json", type=Path, default=None, help="also write the rows to this file")
+    return parser
+
+
+def start(parser: argparse.ArgumentParser, arguments: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line and set the number of threads."""
+    chosen = parser.parse_args(arguments)
+    torch.set_num_threads(chosen.threads)
+    return chosen
+
+
+def report(rows: list[Row], *, title: str, path: Path | None) -> None:
+    """Print an aligned table, and write the rows as JSON if a path is given."""
+    print(f"\n{title}\n{table(rows)}")
+    if path is not None:
+        path.write_text(json.dumps({"title": title, "rows": rows}, indent=2) + "\n")
+
+
+def table(rows: list[Row]) -> str:
+    """Rows with the same keys as aligned text: names to the left, numbers to the right."""
+    header = list(rows[0])
+    cells = [header] + [[_text(row[key]) for key in header] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
+    numeric = [isinstance(rows[0][key], int | float) for key in header]
+    return "\n".join(
+        "  ".join(_pad(cell, w, n) for cell, w, n in zip(line, widths, numeric, strict=True)) for line in cells
+    )
+
+
+def medians(actions: dict[str, Callable[[], object]], *, repetitions: int) -> dict[str, float]:
+    """Median seconds of each action. Repetitions are interleaved, so that a busy moment of the machine hits all alike."""
+    for action in actions.values():
+        action()
+    seconds: dict[str, list[float]] = {name: [] for name in actions}
+    for _ in range(repetitions):
+        for name, action in actions.items():
+            begin = time.perf_counter()
+            action()
+            seconds[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def _text(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _pad(cell: str, width: int, numeric: bool) -> str:
+    return cell.rjust(width) if numeric else cell.ljust(width)

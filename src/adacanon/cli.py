@@ -1,0 +1,179 @@
+"""The ``adacanon`` command."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from adacanon.errors import AdacanonError
+from adacanon.experiments.run import Run, Table, missing
+from adacanon.experiments.runner import run_missing, summary_of
+from adacanon.experiments.tables import TABLES, checked_rows, table_named
+from adacanon.reports.render import headings, table_rows, to_html, to_markdown
+from adacanon.reports.summary import Summary
+
+RESULTS = Path("results")
+
+
+@dataclass(frozen=True)
+class List:
+    """List the tables, their rows, and how many of their runs have a record."""
+
+    results: Path = RESULTS
+    """Folder of the records."""
+
+    def __call__(self) -> int:
+        for table in TABLES.values():
+            print(f"{table.name}: {table.title}")
+            for row in table.rows:
+                runs = table.runs(rows=(row,))
+                done = len(runs) - len(missing(runs, _file(self.results, table)))
+                print(f"    {row:<12} {done} of {len(runs)} runs")
+        return 0
+
+
+@dataclass(frozen=True)
+class Execute:
+    """Run a table: every run that has no record yet is trained and its record appended."""
+
+    table: tyro.conf.Positional[str]
+    """Name of the table, see ``adacanon list``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows."""
+    splits: int | None = None
+    """This many splits per row instead of the table's own number."""
+    threads: int = 2
+    """Threads of torch."""
+    results: Path = RESULTS
+    """Folder of the records."""
+
+    def __call__(self) -> int:
+        import torch
+
+        torch.set_num_threads(self.threads)
+        table = table_named(self.table)
+        runs = _runs(table, self.rows, self.splits)
+        failures = run_missing(table, runs, _file(self.results, table))
+        _print_table(summary_of(table, runs, _file(self.results, table)))
+        return _report_failures(failures)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Show a table from its records: the paper's figures beside ours."""
+
+    table: tyro.conf.Positional[str]
+    """Name of the table, see ``adacanon list``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows."""
+    splits: int | None = None
+    """This many splits per row instead of the table's own number."""
+    format: Literal["terminal", "markdown", "html", "json"] = "terminal"
+    """What to print."""
+    json: bool = False
+    """Short for ``--format json``."""
+    output: Path | None = None
+    """Write to this file instead of printing."""
+    results: Path = RESULTS
+    """Folder of the records."""
+
+    def __call__(self) -> int:
+        table = table_named(self.table)
+        runs = _runs(table, self.rows, self.splits)
+        summary = summary_of(table, runs, _file(self.results, table))
+        text = _rendered(summary, "json" if self.json else self.format)
+        if text is None:
+            _print_table(summary)
+        elif self.output is None:
+            print(text, end="")
+        else:
+            self.output.parent.mkdir(parents=True, exist_ok=True)
+            self.output.write_text(text, encoding="utf-8")
+        return 0
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Train every method on a small version of the toy problem and write a page about it."""
+
+    folder: Path = Path("build/demo")
+    """Where records and the page go."""
+    threads: int = 2
+    """Threads of torch."""
+
+    def __call__(self) -> int:
+        import torch
+
+        from adacanon.experiments.demo import demo
+
+        torch.set_num_threads(self.threads)
+        summary, page, failures = demo(self.folder)
+        _print_table(summary)
+        print(f"The page with the picture: {page}")
+        return _report_failures(failures)
+
+
+Command = (
+    Annotated[Demo, tyro.conf.subcommand("demo")]
+    | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Execute, tyro.conf.subcommand("run")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Entry point; the exit code is zero if all went well."""
+    command = tyro.cli(Command, prog="adacanon", description=__doc_main__, args=arguments)  # type: ignore[call-overload]
+    try:
+        return command()
+    except AdacanonError as error:
+        notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
+        print(f"{type(error).__name__}: {error}{notes}", file=sys.stderr)
+        return 2
+
+
+__doc_main__ = (
+    "Adaptive canonicalization: give any network a symmetry. Regenerates the paper's tables from one command each."
+)
+
+
+def _runs(table: Table, rows: tuple[str, ...], splits: int | None) -> list[Run]:
+    return table.runs(rows=checked_rows(table, rows), splits=splits)
+
+
+def _file(results: Path, table: Table) -> Path:
+    return results / f"{table.name}.jsonl"
+
+
+def _rendered(summary: Summary, format: str) -> str | None:
+    if format == "json":
+        return json.dumps(summary.as_json(), indent=2) + "\n"
+    return {"markdown": to_markdown, "html": to_html}[format](summary) if format != "terminal" else None  # type: ignore[operator]
+
+
+def _print_table(summary: Summary) -> None:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    table = RichTable(title=summary.title)
+    for heading in headings(summary):
+        table.add_column(heading, justify="left" if heading in ("method", "column") else "right")
+    for row in table_rows(summary):
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    for note in (*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())):
+        console.print(f"• {note}", highlight=False)
+
+
+def _report_failures(failures: list[str]) -> int:
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,100 @@
+"""A run is a frozen record; its key is the hash of its settings, and its result is one line in a file."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adacanon.training.records import Record, append_record, read_records, versions
+
+Settings = dict[str, Any]
+OnEpoch = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a row and a column of a table, one of its splits, and everything that can change the result."""
+
+    table: str
+    row: str
+    column: str
+    split: int
+    settings: str
+
+    @classmethod
+    def of(cls, table: str, row: str, column: str, split: int, settings: Settings) -> "Run":
+        """A run with its settings in canonical JSON."""
+        return cls(table, row, column, split, json.dumps(settings, sort_keys=True))
+
+    @property
+    def key(self) -> str:
+        """A hash of the content: equal settings have equal keys, whatever the code."""
+        content = json.dumps([self.table, self.row, self.column, self.split, self.settings])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def options(self) -> Settings:
+        """The settings as a dictionary."""
+        return json.loads(self.settings)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper: what its rows and columns are, how a cell is computed, and what to know when reading it.
+
+    Attributes:
+        splits: how many splits a row gets when none are asked for.
+        settings: everything that a cell's result depends on, by row and preset.
+        execute: trains one run and returns its metrics, "accuracy" among them.
+    """
+
+    name: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    splits: Callable[[str], int]
+    settings: Callable[[str, str], Settings]
+    execute: Callable[[Run, OnEpoch], dict[str, float]]
+    notes: tuple[str, ...] = ()
+
+    def runs(self, *, rows: tuple[str, ...] = (), splits: int | None = None, preset: str = "paper") -> list[Run]:
+        """The runs of the chosen rows."""
+        return [
+            Run.of(self.name, row, column, split, self.settings(row, preset))
+            for row in rows or self.rows
+            for column in self.columns
+            for split in range(splits or self.splits(row))
+        ]
+
+
+def complete(table: Table, run: Run, file: Path, *, on_epoch: OnEpoch = lambda epoch, loss: None) -> Record:
+    """Execute a run and append its record."""
+    started = time.perf_counter()
+    metrics = table.execute(run, on_epoch)
+    record: Record = {
+        "key": run.key,
+        "table": run.table,
+        "row": run.row,
+        "column": run.column,
+        "split": run.split,
+        "settings": run.options(),
+        "metrics": metrics,
+        "seconds": round(time.perf_counter() - started, 2),
+        "versions": versions(),
+    }
+    append_record(file, record)
+    return record
+
+
+def missing(runs: list[Run], file: Path) -> list[Run]:
+    """The runs that have no record yet."""
+    done = {record["key"] for record in read_records(file)}
+    return [run for run in runs if run.key not in done]
+
+
+def relevant(runs: list[Run], file: Path) -> list[Record]:
+    """The records of these runs and no others."""
+    keys = {run.key for run in runs}
+    return [record for record in read_records(file) if record["key"] in keys]

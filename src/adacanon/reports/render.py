@@ -1,0 +1,79 @@
+"""A summary as Markdown, as HTML and on the terminal."""
+
+import html
+from collections.abc import Iterator
+
+from adacanon.reports.summary import Cell, Summary
+
+FIGURES = ("paper", "ours", "± splits", "std. error", "difference", "runs")
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2733; }
+table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .35rem .8rem; text-align: right; }
+th { border-bottom: 2px solid #1d2733; } td { border-bottom: 1px solid #d8dee6; }
+th:first-child, td:first-child { text-align: left; } img { max-width: 100%; } li { margin: .3rem 0; }
+"""
+
+
+def headings(summary: Summary) -> tuple[str, ...]:
+    """The names of the fields; a table with a single column does not repeat its name."""
+    return ("method", *(() if summary.single else ("column",)), *FIGURES)
+
+
+def table_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
+    """One line of text fields per cell."""
+    for row, columns in summary.cells.items():
+        for column, cell in columns.items():
+            yield (row, *(() if summary.single else (column,)), *fields(cell))
+
+
+def fields(cell: Cell) -> tuple[str, ...]:
+    """Paper, ours, spread, standard error, difference and number of runs."""
+    paper = "–" if cell.paper is None else f"{cell.paper:.2f} ± {cell.paper_spread:.1f}"
+    return (
+        paper,
+        _number(cell.mean),
+        _number(cell.std),
+        _number(cell.sem),
+        "–" if cell.difference is None else f"{cell.difference:+.2f}",
+        f"{cell.n}/{cell.expected}",
+    )
+
+
+def to_markdown(summary: Summary) -> str:
+    """A report that stands on its own."""
+    lines = [
+        f"# {summary.title}",
+        "",
+        _markdown_row(headings(summary)),
+        _markdown_row(["---"] * len(headings(summary))),
+    ]
+    lines += [_markdown_row(row) for row in table_rows(summary)]
+    lines += ["", f"Time of the runs shown: {summary.hours:.2f} hours.", ""]
+    lines += [f"- {note}" for note in summary.notes]
+    lines += [f"- Missing runs: {gap}" for gap in summary.missing()]
+    return "\n".join(lines) + "\n"
+
+
+def to_html(summary: Summary, *, body: str = "") -> str:
+    """A page that stands on its own; ``body`` goes between the heading and the table."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in headings(summary))
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(field)}</td>" for field in row) + "</tr>" for row in table_rows(summary)
+    )
+    notes = [*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())]
+    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    title = html.escape(summary.title)
+    return (
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style></head>"
+        f"<body><h1>{title}</h1>{body}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<p>Time of the runs shown: {summary.hours:.2f} hours.</p><ul>{items}</ul></body></html>\n"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _markdown_row(cells: tuple[str, ...] | list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,96 @@
+"""From records to a table of figures: pure functions, no training."""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of a table.
+
+    Attributes:
+        paper: the published figure, with its plus or minus in ``paper_spread``.
+        mean: over the splits that were run; ``std`` is the spread between splits, ``sem`` the standard error of the mean.
+        n: splits that were run, of the ``expected`` ones.
+    """
+
+    paper: float | None
+    paper_spread: float | None
+    mean: float | None
+    std: float | None
+    sem: float | None
+    n: int
+    expected: int
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's."""
+        return None if self.mean is None or self.paper is None else self.mean - self.paper
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A whole table: row -> column -> cell, with the time that its runs took and the notes that go with it."""
+
+    title: str
+    cells: dict[str, dict[str, Cell]]
+    hours: float
+    notes: tuple[str, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether the table has one column only."""
+        return len({column for columns in self.cells.values() for column in columns}) == 1
+
+    def missing(self) -> list[str]:
+        """Cells with fewer runs than expected."""
+        return [
+            f"{row} / {column}: {cell.n} of {cell.expected}"
+            for row, columns in self.cells.items()
+            for column, cell in columns.items()
+            if cell.n < cell.expected
+        ]
+
+    def as_json(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """row -> column -> {"paper", "mean", "std", "sem", "n"}"""
+        return {
+            row: {
+                column: {"paper": c.paper, "mean": c.mean, "std": c.std, "sem": c.sem, "n": c.n}
+                for column, c in columns.items()
+            }
+            for row, columns in self.cells.items()
+        }
+
+
+def summarise(
+    title: str,
+    records: Sequence[Mapping[str, Any]],
+    *,
+    expected: Mapping[tuple[str, str], int],
+    published: Mapping[str, Mapping[str, Sequence[float]]],
+    notes: tuple[str, ...] = (),
+    metric: str = "accuracy",
+) -> Summary:
+    """Gather the records of a table; ``expected`` says how many runs each (row, column) should have."""
+    cells: dict[str, dict[str, Cell]] = {}
+    for (row, column), count in expected.items():
+        values = [r["metrics"][metric] for r in records if (r["row"], r["column"]) == (row, column)]
+        cells.setdefault(row, {})[column] = _cell(values, count, published.get(row, {}).get(column))
+    return Summary(title, cells, sum(r["seconds"] for r in records) / 3600, notes)
+
+
+def _cell(values: Iterable[float], expected: int, paper: Sequence[float] | None) -> Cell:
+    values = list(values)
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Cell(
+        paper=None if paper is None else paper[0],
+        paper_spread=None if paper is None else paper[1],
+        mean=statistics.fmean(values) if values else None,
+        std=std,
+        sem=None if std is None else std / math.sqrt(len(values)),
+        n=len(values),
+        expected=expected,
+    )

@@ -1,0 +1,83 @@
+"""Results as lines of JSON: appended one at a time, read back even if the last line was torn."""
+
+import json
+import os
+import platform
+import subprocess
+import warnings
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from adacanon.errors import DataError
+
+Record = dict[str, Any]
+
+
+def append_record(file: Path, record: Mapping[str, Any]) -> None:
+    """Add one line and force it to the disk."""
+    line = json.dumps(record, sort_keys=True, allow_nan=False)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    _set_torn_line_aside(file)
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(line + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def read_records(file: Path) -> list[Record]:
+    """All records of a file, none if it does not exist; a torn last line is moved to ``<file>.torn`` and reported."""
+    if not file.exists():
+        return []
+    _set_torn_line_aside(file)
+    return [_parse(file, number, line) for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)]
+
+
+def versions() -> dict[str, str]:
+    """What the result was computed with."""
+    names = ("adacanon", "torch", "torch-geometric", "numpy")
+    found = {name: _version(name) for name in names}
+    return {"python": platform.python_version(), **found, "commit": _commit()}
+
+
+def _parse(file: Path, number: int, line: str) -> Record:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{file}, line {number}: expected one JSON object per line, got {line[:60]!r}. Hint: restore the file from git"
+        ) from error
+
+
+def _set_torn_line_aside(file: Path) -> None:
+    """A crash in the middle of a write leaves a last line without its end."""
+    content = file.read_bytes() if file.exists() else b""
+    if not content or content.endswith(b"\n"):
+        return
+    whole, _, torn = content.rpartition(b"\n")
+    aside = file.with_name(file.name + ".torn")
+    with aside.open("ab") as stream:
+        stream.write(torn + b"\n")
+    part = file.with_name(file.name + ".part")
+    part.write_bytes(whole + b"\n" if whole else b"")
+    part.replace(file)
+    warnings.warn(f"{file} ended in the middle of a record; the torn line is now in {aside}", stacklevel=3)
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "absent"
+
+
+def _commit() -> str:
+    """The commit of the source tree, where there is one."""
+    here = Path(__file__).parent
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    try:
+        answer = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return answer.stdout.strip() or "unknown"

@@ -1,0 +1,1 @@
+"""Slow and simple versions of what the library computes."""
