@@ -124,7 +124,7 @@ def _task(table: str, samples: int, size: int, period: int, noise: float, seed: 
 
 
 def _splits(row: str) -> int:
-    return 10 if row in (*SPECTRAL_ROWS, "MLP") else 3
+    return 10 if row in SPECTRAL_ROWS else 3
 
 
 def _table(name: str, title: str, notes: tuple[str, ...]) -> Table:
