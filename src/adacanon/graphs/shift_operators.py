@@ -23,7 +23,7 @@ def adjacency(graph: Any) -> Tensor:
     weight = getattr(graph, "edge_weight", None)
     weight = torch.ones(source.shape[0]) if weight is None else weight.reshape(-1).cpu()
     matrix = torch.zeros(nodes, nodes, dtype=torch.float64)
-    return matrix.index_put((source, target), weight.double(), accumulate=True)
+    return _checked_operator(matrix.index_put((source, target), weight.double(), accumulate=True), nodes)
 
 
 def combinatorial_laplacian(graph: Any) -> Tensor:

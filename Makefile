@@ -1,0 +1,36 @@
+# make demo: the toy problem in a small version. make test: everything that is checked. Both set up .venv themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: venv demo test lint types bench clean
+
+venv: .venv/.ready
+
+.venv/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adacanon needs Python 3.11 or newer, got " + sys.version.split()[0] + ". Hint: make PYTHON=python3.11 venv")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[all,dev]"
+	@touch $@
+
+demo: venv
+	$(BIN)/adacanon demo
+
+test: lint types
+	$(BIN)/pytest
+
+lint: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: venv
+	$(BIN)/mypy
+
+bench: venv
+	$(BIN)/python -m benchmarks.step_cost
+	$(BIN)/python -m benchmarks.search_quality
+	$(BIN)/python -m benchmarks.search_errors
+	$(BIN)/python -m benchmarks.memory
+
+clean:
+	rm -rf build .mypy_cache .pytest_cache .ruff_cache

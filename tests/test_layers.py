@@ -1,0 +1,60 @@
+"""The order of layers: core <- spaces, maximizers <- graphs | points <- experiments <- cli."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "adacanon"
+BASE = {"core", "errors"}
+ENGINE = BASE | {"spaces", "maximizers", "families"}
+ALLOWED = {
+    "errors": set(),
+    "core": {"errors"},
+    "spaces": BASE,
+    "maximizers": BASE,
+    "families": BASE | {"spaces"},
+    "graphs": ENGINE,
+    "points": ENGINE,
+    "testing": ENGINE | {"points"},
+    "baselines": {"errors"},
+    "data": {"errors"},
+    "training": {"errors"},
+    "reports": {"errors"},
+    "experiments": ENGINE | {"graphs", "points", "baselines", "data", "training", "reports"},
+    "cli": {"errors", "experiments", "reports"},
+}
+CORE_MAY_IMPORT = {"abc", "collections", "contextlib", "dataclasses", "typing", "torch", "adacanon"}
+
+
+def layer_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    return names | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+
+def layers_imported(file: Path) -> set[str]:
+    own = [name.split(".")[1] for name in imports(file) if name.startswith("adacanon.")]
+    return set(own) - {layer_of(file)}
+
+
+FILES = sorted(file for file in PACKAGE.rglob("*.py") if file.parent != PACKAGE or layer_of(file) != "__init__")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_no_layer_reaches_above_itself(file: Path) -> None:
+    assert layers_imported(file) <= ALLOWED[layer_of(file)]
+
+
+def test_core_imports_torch_only() -> None:
+    roots = {name.split(".")[0] for file in FILES if layer_of(file) == "core" for name in imports(file)}
+    assert "torch" in roots
+    assert roots <= CORE_MAY_IMPORT
+
+
+def test_every_layer_is_checked() -> None:
+    assert {layer_of(file) for file in FILES} == set(ALLOWED)
