@@ -11,7 +11,7 @@ KINDS = ("mlp", "gcn", "gat", "gin", "chebnet")
 
 
 class GraphNetwork(nn.Module):
-    r"""Node layers :math:`x \mapsto \mathrm{ReLU}(\mathrm{conv}(x))`, the mean over the nodes of each graph, and an MLP.
+    r"""Node layers :math:`x \mapsto \mathrm{ReLU}(\mathrm{conv}(x))`, the mean over each graph's nodes, and an MLP.
 
     Args:
         kind: one of ``KINDS``; "mlp" has no messages.

@@ -110,7 +110,8 @@ class Canonicalized(nn.Module):
         self.register_buffer("draws", torch.tensor(0, dtype=torch.int64))
 
     def extra_repr(self) -> str:
-        return f"family={self.family!r},\nmaximizer={self.maximizer!r},\nprior={self.prior!r},\nchunk={self.chunk or 'automatic'}"
+        lines = (f"{name}={getattr(self, name)!r}," for name in ("family", "maximizer", "prior"))
+        return "\n".join((*lines, f"chunk={self.chunk or 'automatic'}"))
 
     def forward(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
         """Class scores (batch, classes) at the canonical forms; with a shared prior, the outputs at the shared form."""
@@ -200,8 +201,8 @@ class Canonicalized(nn.Module):
 class Objective(nn.Module):
     r"""The training module: inputs and labels go in, the loss of :math:`f\circ\rho_f` comes out.
 
-    This is the exact objective: every class takes part and every distinct pair carries its gradient. Because the loss is
-    computed inside ``forward``, this is the module to wrap in DistributedDataParallel.
+    This is the exact objective: every class takes part and every distinct pair carries its gradient. Because the loss
+    is computed inside ``forward``, this is the module to wrap in DistributedDataParallel.
 
     Args:
         model: the canonicalized network.

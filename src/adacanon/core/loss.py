@@ -65,7 +65,8 @@ def _one_hot(targets: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
     classes = logits.shape[1]
     if targets.is_floating_point() or targets.dtype == torch.bool:
         raise InputError(
-            f"Class indices must be integers, got {targets.dtype}. Hint: targets.long(), or labels of shape (batch, classes)"
+            f"Class indices must be integers, got {targets.dtype}. "
+            "Hint: targets.long(), or labels of shape (batch, classes)"
         )
     if int(targets.min()) < 0 or int(targets.max()) >= classes:
         raise InputError(

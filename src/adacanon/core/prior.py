@@ -43,7 +43,7 @@ class ClassScore(Prior):
 
 
 class Monotone(Prior):
-    r"""Any continuous strictly monotonic :math:`h_d`, increasing or decreasing, the same for all classes or one for each.
+    r"""Any continuous strictly monotonic :math:`h_d`, increasing or decreasing, one for all classes or one for each.
 
     A monotone prior has the maximizers of :math:`\pm f_d`. The search ranks by that signed score, because a
     saturating prior such as the sigmoid ties its candidates and loses their gradients.

@@ -102,7 +102,9 @@ def row_numel(tree: Tree) -> int:
 
 
 def distinct_rows(owner: Tensor, tree: Tree) -> tuple[Tensor, Tensor]:
-    """Indices ``first`` of the distinct rows ``(owner[p], tree[p])`` and ``inverse`` with ``rows[first][inverse] == rows``.
+    """Indices of the distinct rows ``(owner[p], tree[p])``, and for every row its place among them.
+
+    ``rows[first][inverse] == rows`` for the returned ``first, inverse``.
 
     Rows are grouped by a 64-bit hash of their bits and the grouping is then verified, so it is exact;
     should two different rows ever collide, nothing is merged.

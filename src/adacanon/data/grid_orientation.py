@@ -29,7 +29,7 @@ def grid_orientation(
     samples: int = 1000, *, size: int = 40, period: int = 20, noise: float = 0.1, generator: torch.Generator
 ) -> GridOrientation:
     r"""Channel 1 is :math:`\sin(2\pi x/T)` on the left half, channel 2 is :math:`\sin(2\pi x/T)` (class 0) or
-    :math:`\sin(2\pi y/T)` (class 1) on the right half; Gaussian noise of deviation sigma on the support of each channel.
+    :math:`\sin(2\pi y/T)` (class 1) on the right half, each with Gaussian noise of deviation sigma on its support.
     """
     x, _ = _coordinates(size)
     return _task(samples, size, period, noise, (x < size // 2, x >= size // 2), (0, 0, 0), generator)
@@ -40,9 +40,10 @@ def grid_orientation_strict(
 ) -> GridOrientation:
     r"""The same task on two disjoint square windows whose side is one period.
 
-    In the original task the second channel of class 1 is cut off at the boundary of its half and that of class 0 is not, so that a count of
-    local patterns tells the classes apart. A square window holding one full period looks the same along x and along y: each channel
-    alone carries no information, and only the relation between the two channels does.
+    In the original task the second channel of class 1 is cut off at the boundary of its half and that of class 0 is
+    not, so that a count of local patterns tells the classes apart. A square window holding one full period looks the
+    same along x and along y: each channel alone carries no information, and only the relation between the two
+    channels does.
     """
     x, y = _coordinates(size)
     x0, x1, y0 = size // 4 - period // 2, 3 * size // 4 - period // 2, size // 2 - period // 2

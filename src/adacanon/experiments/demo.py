@@ -22,11 +22,13 @@ BAND = 1
 """The band that the picture shows."""
 
 TEXT = """
-<p>Every node of a torus grid carries two channels, one on each half. The question is whether both oscillate in the same direction.
-A graph has no axes: within a band of the spectrum the eigensolver may return any basis, so that a network on spectral coefficients sees
-arbitrary numbers (<em>as given</em>, different for basis A and basis B). A-NLSF lets each class turn the basis until its own score is
-largest, and reads the coefficients there (<em>class 0</em>, <em>class 1</em>): the same form comes out, whatever basis went in.</p>
-<p>This page shows the small version of the task that <code>make demo</code> trains: a 20 by 20 grid, 300 samples, two folds. The full task is
+<p>Every node of a torus grid carries two channels, one on each half. The question is whether both oscillate in the
+same direction. A graph has no axes: within a band of the spectrum the eigensolver may return any basis, so that a
+network on spectral coefficients sees arbitrary numbers (<em>as given</em>, different for basis A and basis B). A-NLSF
+lets each class turn the basis until its own score is largest, and reads the coefficients there (<em>class 0</em>,
+<em>class 1</em>): the same form comes out, whatever basis went in.</p>
+<p>This page shows the small version of the task that <code>make demo</code> trains: a 20 by 20 grid, 300 samples, two
+folds. The full task is
 <code>adacanon run toy</code>.</p>
 """
 

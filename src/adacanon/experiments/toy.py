@@ -47,7 +47,7 @@ def settings(table: str, row: str, preset: str) -> Settings:
 
 
 def execute(run: Run, on_epoch: OnEpoch) -> dict[str, float]:
-    """Train on all folds but one and test on that one, after a fixed number of epochs: nothing is chosen on the test part."""
+    """Train on all folds but one for a fixed number of epochs and test on that one: nothing is chosen on it."""
     options = run.options()
     task = task_of(run)
     generator = torch.Generator().manual_seed(options["seed"])

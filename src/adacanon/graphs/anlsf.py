@@ -10,7 +10,7 @@ from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
 
 class SpectralMLP(nn.Module):
-    r"""The symmetryless network :math:`\Psi : \mathbb R^{J\times T} \to \mathbb R^D`, an MLP on the stacked coefficients.
+    r"""The symmetryless network :math:`\Psi : \mathbb R^{J\times T} \to \mathbb R^D`, an MLP on all coefficients.
 
     Args:
         rows: :math:`J = \sum_k J_k`.

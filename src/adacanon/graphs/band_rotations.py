@@ -18,9 +18,9 @@ from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 class BandRotations(Family):
     r""":math:`\kappa_U(V, S) = \big(P_k(U_k^\top V_k^\top S)\big)_{k=1}^B` with :math:`U_k \in O(M_k)`.
 
-    :math:`P_k` keeps the first :math:`J_k` rows or pads with zeros. The paper prints the coefficients as :math:`C_kU_k`; its derivation, and
-    the shapes, say :math:`U_k^\top C_k`. The search runs over the blocks of :math:`U_k` that the result depends on, an exact reduction whose
-    size does not grow with the graph.
+    :math:`P_k` keeps the first :math:`J_k` rows or pads with zeros. The paper prints the coefficients as
+    :math:`C_kU_k`; its derivation, and the shapes, say :math:`U_k^\top C_k`. The search runs over the blocks of
+    :math:`U_k` that the result depends on, an exact reduction whose size does not grow with the graph.
 
     Args:
         partition: the bands.

@@ -15,8 +15,8 @@ _ROUNDING = 1e-9
 class Partition:
     r"""Bands :math:`[b_0, b_1), \dots, [b_{B-1}, b_B]` with boundaries :math:`b_0 < \dots < b_B`.
 
-    The last band is closed, since :math:`\lambda = 2` occurs in every bipartite component. An eigenvalue that equals a boundary up to
-    rounding belongs to the band above it. Eigenvalues outside :math:`[b_0, b_B]` belong to no band.
+    The last band is closed, since :math:`\lambda = 2` occurs in every bipartite component. An eigenvalue that equals
+    a boundary up to rounding belongs to the band above it. Eigenvalues outside :math:`[b_0, b_B]` belong to no band.
     """
 
     boundaries: tuple[float, ...]

@@ -1,8 +1,9 @@
 r"""Spectral coefficients :math:`C_k = V_k^\top S` and what of them does not depend on the basis.
 
-A graph-level network sees :math:`P_k(U_k^\top C_k)` for some :math:`U_k \in O(M_k)`. With :math:`C_k = Q_k R_k`, :math:`Q_k` orthonormal, that
-is a block of an orthogonal matrix times :math:`R_k`. The factor with positive leading entries in every row is a function of the Gram matrix
-:math:`C_k^\top C_k = R_k^\top R_k` alone: it never sees the basis that the eigensolver returned.
+A graph-level network sees :math:`P_k(U_k^\top C_k)` for some :math:`U_k \in O(M_k)`. With :math:`C_k = Q_k R_k`,
+:math:`Q_k` orthonormal, that is a block of an orthogonal matrix times :math:`R_k`. The factor with positive leading
+entries in every row is a function of the Gram matrix :math:`C_k^\top C_k = R_k^\top R_k` alone: it never sees the
+basis that the eigensolver returned.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +20,7 @@ from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_mat
 from adacanon.graphs.spectra import Spectrum, spectra
 
 _DEPENDENT = 1e-9
-"""A channel whose part orthogonal to the channels before it is smaller than this share of the largest counts as dependent."""
+"""A channel counts as dependent if its part orthogonal to those before it is below this share of the largest."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ def split_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> lis
 def triangular_factor(c: Tensor) -> Tensor:
     r"""The R of :math:`C = QR` in echelon form with positive leading entries, (..., channels, channels).
 
-    Gram-Schmidt over the channels in their order; a channel that depends on those before it gets no row of its own. This is the Cholesky
-    factor of :math:`C^\top C` when the rank is full, and unique in any case.
+    Gram-Schmidt over the channels in their order; a channel that depends on those before it gets no row of its own.
+    This is the Cholesky factor of :math:`C^\top C` when the rank is full, and unique in any case.
     """
     channels = c.shape[-1]
     smallest = _DEPENDENT * c.norm(dim=-2).amax(-1)

@@ -1,7 +1,8 @@
 r"""Graph shift operators: symmetric matrices that respect the edges of a graph.
 
-Conventions, fixed here once: rows of ``edge_index`` are (source, target) and every undirected edge is listed in both directions;
-an isolated node has :math:`L_{ii} = 0`, so that the multiplicity of the eigenvalue zero counts connected components.
+Conventions, fixed here once: rows of ``edge_index`` are (source, target) and every undirected edge is listed in both
+directions; an isolated node has :math:`L_{ii} = 0`, so that the multiplicity of the eigenvalue zero counts connected
+components.
 """
 
 from collections.abc import Callable

@@ -14,10 +14,10 @@ from adacanon.maximizers.selection import best_of, split_blocks
 
 @dataclass(frozen=True)
 class AnchoredSearch(Maximizer):
-    r"""The best of :math:`\{u^k \circ a_j(g)\}`: fixed draws composed with the family's anchors, frames of the input itself.
+    r"""The best of :math:`\{u^k \circ a_j(g)\}`: fixed draws composed with frames of the input itself.
 
-    Exactly invariant wherever the anchors are well defined, because the candidates of a transformed input are the transformed
-    candidates; discontinuous where the anchors jump.
+    Exactly invariant wherever the anchors are well defined, because the candidates of a transformed input are the
+    transformed candidates; discontinuous where the anchors jump.
 
     Args:
         samples: number of candidates in all, rounded up to a multiple of the number of anchors.

@@ -18,8 +18,9 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
     r"""Ascend from points (count, batch, forms, *point), each with its own step length.
 
     A step of length :math:`\eta` goes along the normalised gradient: :math:`\mathrm{retract}_u(\eta\,t/|t|)` with t the
-    tangent gradient (Riemannian), or :math:`\mathrm{project}(u + \eta\,v/|v|)` with v the ambient one (projected). It is taken if the
-    value rises, and the length then grows; otherwise the point stays and the length shrinks. So the value never falls.
+    tangent gradient (Riemannian), or :math:`\mathrm{project}(u + \eta\,v/|v|)` with v the ambient one (projected). It
+    is taken if the value rises, and the length then grows; otherwise the point stays and the length shrinks. So the
+    value never falls.
 
     Returns:
         the refined points in the shape of ``start``, (count, batch, forms, *point), and their values.

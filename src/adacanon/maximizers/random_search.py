@@ -12,8 +12,8 @@ from adacanon.maximizers.selection import best_of, draws
 class RandomSearch(Maximizer):
     r"""The best of K draws, :math:`u_d = \arg\max_{u \in \{u^1,\dots,u^K\}} h_d(f_d(\kappa_u(g)))`.
 
-    All inputs of a batch see the same draws. For a fixed set the result is continuous in the input and 1-Lipschitz in the
-    network, and invariant as far as the set covers the space.
+    All inputs of a batch see the same draws. For a fixed set the result is continuous in the input and 1-Lipschitz in
+    the network, and invariant as far as the set covers the space.
 
     Args:
         samples: K.

@@ -21,7 +21,8 @@ class SampleAndRefine(Maximizer):
         steps: gradient steps.
         step_size: length of the first step, as a share of the diameter of the space.
         method: "riemannian" walks on the space; "projected" steps in the ambient space and projects back.
-        every: refine every draw instead of the best one only. Dearer by a factor of about K; no jumps where the best draw
+        every: refine every draw instead of the best one only. Dearer by a factor of about K; no jumps where the best
+            draw
             changes.
     """
 

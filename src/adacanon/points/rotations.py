@@ -33,7 +33,7 @@ class Rotations(Family):
 
 
 def principal_frames(points: Tensor) -> Tensor:
-    """The rotations (batch, 4, 3, 3) that align a cloud with its principal axes, one for each proper choice of signs."""
+    """The rotations (batch, 4, 3, 3) that align a cloud with its principal axes, one per proper choice of signs."""
     centred = (points - points.mean(1, keepdim=True)).double()
     _, axes = torch.linalg.eigh(centred.mT @ centred)
     signs = torch.tensor([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], dtype=axes.dtype, device=axes.device)

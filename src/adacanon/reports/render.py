@@ -65,7 +65,8 @@ def to_html(summary: Summary, *, body: str = "") -> str:
     items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
     title = html.escape(summary.title)
     return (
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style></head>"
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<title>{title}</title><style>{STYLE}</style></head>"
         f"<body><h1>{title}</h1>{body}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f"<p>Time of the runs shown: {summary.hours:.2f} hours.</p><ul>{items}</ul></body></html>\n"
     )

@@ -13,7 +13,8 @@ class Cell:
 
     Attributes:
         paper: the published figure, with its plus or minus in ``paper_spread``.
-        mean: over the splits that were run; ``std`` is the spread between splits, ``sem`` the standard error of the mean.
+        mean: over the splits that were run; ``std`` is the spread between splits, ``sem`` the standard error of the
+            mean.
         n: splits that were run, of the ``expected`` ones.
     """
 

@@ -21,7 +21,8 @@ _ROWS_PER_DRAW = 64
 
 
 class OrthogonalBlocks(Space):
-    r""":math:`\prod_k \{(U_k)_{1..J_k,\,1..r_k} : U_k \in O(M_k)\}` with :math:`r_k = \min(M_k, T)`, one product per input.
+    r""":math:`\prod_k \{(U_k)_{1..J_k,\,1..r_k} : U_k \in O(M_k)\}` with :math:`r_k = \min(M_k, T)`, one product per
+    input.
 
     Points have shape (bands, J, T) with J the largest :math:`J_k`, zero outside the mask.
 
@@ -139,7 +140,7 @@ def haar_blocks(dimensions: list[int], count: int, *, rows: int, columns: int, g
 
 
 def _gaussian_rows(rows: int, count: int, columns: int, generator: torch.Generator) -> Tensor:
-    """(count, rows, columns), drawn a fixed number of rows at a time so that a longer table begins like a shorter one."""
+    """(count, rows, columns), a fixed number of rows at a time, so that a longer table begins like a shorter one."""
     draws = [
         torch.randn(_ROWS_PER_DRAW, count, columns, generator=generator, dtype=torch.float64)
         for _ in range(0, max(rows, 1), _ROWS_PER_DRAW)

@@ -46,7 +46,8 @@ def _parse(file: Path, number: int, line: str) -> Record:
         return json.loads(line)
     except json.JSONDecodeError as error:
         raise DataError(
-            f"{file}, line {number}: expected one JSON object per line, got {line[:60]!r}. Hint: restore the file from git"
+            f"{file}, line {number}: expected one JSON object per line, got {line[:60]!r}. "
+            "Hint: restore the file from git"
         ) from error
 
 
