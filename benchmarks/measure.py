@@ -11,6 +11,10 @@ from typing import Any
 import torch
 
 Row = dict[str, Any]
+Clock = Callable[[], float]
+
+CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "processor": time.process_time}
+"""On a machine that others use too, take processor time and one thread."""
 
 
 def options(description: str) -> argparse.ArgumentParser:
@@ -47,16 +51,16 @@ def table(rows: list[Row]) -> str:
     )
 
 
-def medians(actions: dict[str, Callable[[], object]], *, repetitions: int) -> dict[str, float]:
-    """Median seconds of each action. Repetitions are interleaved, so that a busy moment of the machine hits all alike."""
+def medians(actions: dict[str, Callable[[], object]], *, repetitions: int, clock: Clock) -> dict[str, float]:
+    """Median seconds of each action. They are interleaved: a busy moment of the machine hits all alike."""
     for action in actions.values():
         action()
     seconds: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(repetitions):
         for name, action in actions.items():
-            begin = time.perf_counter()
+            begin = clock()
             action()
-            seconds[name].append(time.perf_counter() - begin)
+            seconds[name].append(clock() - begin)
     return {name: statistics.median(values) for name, values in seconds.items()}
 
 

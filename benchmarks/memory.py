@@ -7,6 +7,7 @@ the imports alone take.
 import argparse
 import json
 import resource
+import statistics
 import subprocess
 import sys
 
@@ -32,7 +33,7 @@ def peak_megabytes() -> float:
 
 
 def peaks_of_one_search(name: str, candidates: int, options: argparse.Namespace) -> dict[str, float]:
-    """Peaks in this process: after the imports, the data and one plain forward pass, and after the search."""
+    """Peaks in this process: after the imports and the data, and after the search."""
     network = networks.random_network(seed=options.seed)
     generator = torch.Generator().manual_seed(options.seed)
     clouds = torch.randn(options.clouds, options.points, 3, generator=generator)
@@ -43,17 +44,9 @@ def peaks_of_one_search(name: str, candidates: int, options: argparse.Namespace)
 
 
 def in_a_fresh_process(name: str, candidates: int, options: argparse.Namespace) -> dict[str, float]:
-    settings = [
-        "--threads",
-        options.threads,
-        "--seed",
-        options.seed,
-        "--clouds",
-        options.clouds,
-        "--points",
-        options.points,
-    ]
-    command = [sys.executable, "-m", "benchmarks.memory", "--one", name, str(candidates), *map(str, settings)]
+    shared = ("threads", "seed", "clouds", "points")
+    settings = [text for option in shared for text in (f"--{option}", str(getattr(options, option)))]
+    command = [sys.executable, "-m", "benchmarks.memory", "--one", name, str(candidates), *settings]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -61,11 +54,10 @@ def rows(options: argparse.Namespace) -> list[measure.Row]:
     table = []
     for name in options.searches:
         for candidates in options.candidates:
-            peaks = in_a_fresh_process(name, candidates, options)
-            above = peaks["peak"] - peaks["baseline"]
-            table.append(
-                {"search": name, "candidates": candidates, "peak MB": peaks["peak"], "above imports MB": above}
-            )
+            runs = [in_a_fresh_process(name, candidates, options) for _ in range(options.repeats)]
+            peak = statistics.median(run["peak"] for run in runs)
+            above = statistics.median(run["peak"] - run["baseline"] for run in runs)
+            table.append({"search": name, "candidates": candidates, "peak MB": peak, "above imports MB": above})
     return table
 
 
@@ -77,8 +69,9 @@ def growth(table: list[measure.Row], name: str, column: str) -> float:
 
 def main() -> int:
     parser = measure.options(__doc__ or "")
-    parser.add_argument("--clouds", type=int, default=8)
-    parser.add_argument("--points", type=int, default=128)
+    parser.add_argument("--clouds", type=int, default=4)
+    parser.add_argument("--points", type=int, default=64)
+    parser.add_argument("--repeats", type=int, default=3, help="processes per row, of which the median is taken")
     parser.add_argument("--candidates", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES[:2]))
     parser.add_argument("--one", nargs=2, metavar=("SEARCH", "K"), help="measure one search in this process")

@@ -1,5 +1,6 @@
 """The network and the clouds that all benchmarks share."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from adacanon.spaces import SO3
 
 
 class SmallPointNet(nn.Module):
-    r""":math:`X \mapsto \mathrm{MLP}(\max_n \phi(x_n))` with :math:`\phi: 3 \to 32 \to 64 \to 128` and an MLP 128 → 64 → classes."""
+    r""":math:`X \mapsto \psi(\max_n \phi(x_n))` with widths 3, 32, 64, 128 and 128, 64, classes."""
 
     def __init__(self, classes: int = 10) -> None:
         super().__init__()
@@ -41,7 +42,7 @@ def clouds(count: int, points: int, *, seed: int = 0) -> tuple[Tensor, str]:
 
 
 def crossing_path(steps: int, points: int = 128, *, seed: int = 0) -> Tensor:
-    r"""Clouds :math:`Z\,\mathrm{diag}(1+t, 1-t, 1/2)`, t from -0.2 to 0.2, with isotropic Z: two principal axes cross at t = 0."""
+    r"""Clouds :math:`Z\,\mathrm{diag}(1+t, 1-t, 1/2)` with isotropic Z; two principal axes cross at t = 0."""
     z = torch.randn(points, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     z = torch.linalg.qr(z - z.mean(0)).Q * (points / 9) ** 0.5
     t = torch.linspace(-0.2, 0.2, steps + 1, dtype=torch.float64) + 0.4 / (3 * steps)
@@ -50,7 +51,7 @@ def crossing_path(steps: int, points: int = 128, *, seed: int = 0) -> Tensor:
 
 def _perceptron(*widths: int) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for a, b in zip(widths, widths[1:], strict=False):
+    for a, b in itertools.pairwise(widths):
         layers += [nn.Linear(a, b), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 

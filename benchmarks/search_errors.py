@@ -23,7 +23,7 @@ def searches() -> dict[str, Maximizer]:
         "fixed random set, 48": RandomSearch(48),
         "covering set, 48": GridSearch(48),
         "icosahedral group, 60": GridSearch(points=rotation_group("icosahedron")),
-        "covering set, 2048": GridSearch(2048),
+        "covering set, 1024": GridSearch(1024),
         "sample then refine, 48 + 3": SampleAndRefine(48, steps=3),
         "sample then refine, 48 + 10": SampleAndRefine(48, steps=10),
         "every candidate refined, 16 + 3": SampleAndRefine(16, steps=3, every=True),
@@ -59,11 +59,11 @@ def largest_jump(function: Function, path: Tensor) -> float:
 
 def main() -> None:
     parser = measure.options(__doc__ or "")
-    parser.add_argument("--clouds", type=int, default=64)
+    parser.add_argument("--clouds", type=int, default=32)
     parser.add_argument("--points", type=int, default=128)
     parser.add_argument("--rotations", type=int, default=4, help="random rotations per cloud")
     parser.add_argument(
-        "--steps", type=int, default=256, help="steps of the coarse path; the fine one has four times as many"
+        "--steps", type=int, default=64, help="steps of the coarse path; the fine one has four times as many"
     )
     options = measure.start(parser)
     network = networks.random_network(seed=options.seed)

@@ -15,11 +15,9 @@ def actions(network: nn.Module, clouds: Tensor, labels: Tensor) -> dict[str, Cal
     """The parts of a step, each ready to be timed."""
     searched = Canonicalized(network, Rotations(), RandomSearch(50)).eval()
     refined = Canonicalized(network, Rotations(), SampleAndRefine(50, steps=3)).eval()
-    winners, winner_labels = distinct_winners(searched, clouds), torch.zeros(1)
-    with torch.no_grad():
-        winner_labels = torch.zeros_like(network(winners))
-    objective = Objective(searched)
-    objective_refined = Objective(refined)
+    winners = distinct_winners(searched, clouds)
+    winner_labels = torch.zeros(len(winners), dtype=torch.int64)
+    objective, objective_refined = Objective(searched), Objective(refined)
     return {
         "plain forward": lambda: _forward(network, clouds),
         "plain forward + backward": lambda: _backward(network, one_vs_rest(network(clouds), labels)),
@@ -60,30 +58,36 @@ def _backward(network: nn.Module, loss: Tensor) -> None:
     loss.backward()
 
 
+def time_rows(times: dict[int, dict[str, float]]) -> list[measure.Row]:
+    """One row per part: milliseconds, and the ratio to the plain forward pass, for each number of classes."""
+    parts = next(iter(times.values()))
+    rows: list[measure.Row] = [{"part": part} for part in parts]
+    for classes, seconds in times.items():
+        for row in rows:
+            row[f"ms, D={classes}"] = 1e3 * seconds[row["part"]]
+            row[f"ratio, D={classes}"] = seconds[row["part"]] / seconds["plain forward"]
+    return rows
+
+
 def main() -> None:
     parser = measure.options(__doc__ or "")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--points", type=int, default=128)
     parser.add_argument("--classes", type=int, nargs="+", default=[10, 40])
     parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--clock", choices=measure.CLOCKS, default="wall", help="processor: undisturbed by other jobs")
     options = measure.start(parser)
+    clock = measure.CLOCKS[options.clock]
     clouds, source = networks.clouds(options.batch, options.points, seed=options.seed)
     times, counts = {}, {}
     for classes in options.classes:
         network = networks.random_network(classes, seed=options.seed)
         labels = torch.arange(options.batch) % classes
-        times[classes] = measure.medians(actions(network, clouds, labels), repetitions=options.repetitions)
+        parts = actions(network, clouds, labels)
+        times[classes] = measure.medians(parts, repetitions=options.repetitions, clock=clock)
         counts[classes] = sizes(network, clouds)
-    rows: list[measure.Row] = []
-    for name in times[options.classes[0]]:
-        row: measure.Row = {"part": name}
-        for classes, seconds in times.items():
-            row |= {
-                f"ms, D={classes}": 1e3 * seconds[name],
-                f"ratio, D={classes}": seconds[name] / seconds["plain forward"],
-            }
-        rows.append(row)
-    measure.report(rows, title=f"Batch {options.batch}, {options.points} points, {source}", path=options.json)
+    title = f"Batch {options.batch}, {options.points} points, {source}; {options.threads} threads, {options.clock} time"
+    measure.report(time_rows(times), title=title, path=options.json)
     per_cloud = [{"per cloud": k} | {f"D={c}": counts[c][k] for c in counts} for k in counts[options.classes[0]]]
     measure.report(per_cloud, title="Sizes", path=None)
 

@@ -1,7 +1,6 @@
 """What every test shares: one thread, an own cache folder, and data tests only where data is."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ import torch
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADACANON_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    yield
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ class Broken(Family):
             case "ignores the owner":
                 return g[torch.arange(owner.shape[0]) % g.shape[0]] @ u.mT
             case "writes to its input":
-                g *= 1.0 + 1e-9
+                g *= 1.0 + 1e-15
                 return forms
             case "drops rows":
                 return forms[1:]
@@ -187,7 +187,7 @@ FAULTS = {
     "crosstalk between pairs": "must not depend on the other pairs",
     "crosstalk between inputs": "must not depend on the other inputs",
     "ignores the owner": "must not depend on the other pairs",
-    "writes to its input": "",
+    "writes to its input": "must not modify",
     "drops rows": "one row per pair",
     "jumps in u": "continuous in u",
     "steep in g": "equicontinuous in g",
@@ -200,20 +200,6 @@ FAULTS = {
 def test_a_family_that_breaks_a_law_is_caught(fault: str) -> None:
     with pytest.raises(AssertionError, match=FAULTS[fault]):
         check_family(Broken(fault), clouds())
-
-
-def test_writing_to_the_input_is_named() -> None:
-    """One element is changed, by one, after the forms were made: no other law notices."""
-
-    class Writes(Rotations):
-        def transform(self, g: Tensor, u: Tensor, owner: Tensor) -> Tensor:
-            forms = g[owner] @ u.mT
-            if owner.shape[0] > 1:
-                u.copy_(u.mT.contiguous())
-            return forms
-
-    with pytest.raises(AssertionError):
-        check_family(Writes(), clouds())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from oracles.band_rotations import FullBandRotations
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import from_networkx, get_laplacian, to_dense_adj
@@ -28,6 +27,7 @@ from adacanon.graphs.coefficients import padded_bands, triangular_factor
 from adacanon.graphs.shift_operators import adjacency, shift_matrix
 from adacanon.spaces import Orthogonal, OrthogonalBlocks
 from adacanon.testing import check_family
+from oracles.band_rotations import FullBandRotations
 
 PARTITION = dyadic(4)
 

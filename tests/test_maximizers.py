@@ -1,6 +1,7 @@
 """Every search keeps the laws of maximizers, and finds what slow loops find."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 import torch
@@ -107,7 +108,7 @@ def test_refinement_never_ends_below_its_start(method: str, problem: Problem, st
         .values
         for steps in (0, 1, 2, 5)
     ]
-    for before, after in zip(values, values[1:], strict=False):
+    for before, after in pairwise(values):
         assert (after >= before).all()
     assert (values[-1] > values[0]).any()
 

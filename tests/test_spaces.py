@@ -65,10 +65,6 @@ def test_every_space_keeps_the_laws_of_spaces(name: str) -> None:
     assert set(check_space(space, first_order="forced" not in name)) == COMMON | parts
 
 
-def test_tangent_steps_of_forced_blocks_have_their_length() -> None:
-    check_space(OrthogonalBlocks(TIGHT, rows=(3, 4), columns=2), first_order=True)
-
-
 def test_special_orthogonal_is_the_function_of_that_name() -> None:
     assert isinstance(adacanon.spaces.special_orthogonal, FunctionType)
     assert repr(adacanon.spaces.special_orthogonal(4)) == "SpecialOrthogonal(4)"
@@ -150,6 +146,13 @@ def test_covering_sets_cover_better_than_random_draws() -> None:
 def test_circle_distance_is_the_shorter_arc() -> None:
     u, v = torch.tensor([3.0, 0.1, 0.0]), torch.tensor([-3.0, -0.1, 3.0])
     torch.testing.assert_close(Circle().distance(u, v), torch.tensor([2 * math.pi - 6, 0.2, 3.0]))
+
+
+def test_angles_are_projected_to_the_half_open_interval() -> None:
+    edge = torch.tensor([-math.pi, math.pi, 3 * math.pi, -math.pi - 4.5e-16, math.pi - 4.5e-16], dtype=torch.float64)
+    angles = Circle().project(edge)
+    assert (angles >= -math.pi).all()
+    assert (angles < math.pi).all()
 
 
 def test_tangents_of_a_box_do_not_leave_it() -> None:

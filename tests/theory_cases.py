@@ -20,7 +20,7 @@ def stream(seed: int) -> torch.Generator:
 
 
 class CloudNetwork(nn.Module):
-    r"""A smooth function of multisets, :math:`X \mapsto W \tanh(V \operatorname{mean}_n \phi(x_n))`, without symmetry under rotations."""
+    r"""A smooth multiset function :math:`W \tanh(V \operatorname{mean}_n \phi(x_n))` without rotational symmetry."""
 
     def __init__(self, seed: int, classes: int = 4, width: int = 16, gain: float = 1.5) -> None:
         super().__init__()

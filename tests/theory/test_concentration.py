@@ -1,7 +1,8 @@
 r"""Appendix "Randomized Prior Maximization": the maximum over K draws approaches the true one.
 
-Lemma. If :math:`P(B(x,r)) \ge \kappa (2r)^d` for all :math:`r \le r_0`, then for every :math:`\rho \ge e^{-n\kappa(2r_0)^d}`, with
-probability at least :math:`1-\rho`, the error of a :math:`K_g`-Lipschitz function with q outputs is at most
+Lemma. If :math:`P(B(x,r)) \ge \kappa (2r)^d` for all :math:`r \le r_0`, then for every
+:math:`\rho \ge e^{-n\kappa(2r_0)^d}`, with probability at least :math:`1-\rho`, the error of a
+:math:`K_g`-Lipschitz function with q outputs is at most
 
 .. math:: \frac{K_g}{2}\Big(\frac{\ln(q/\rho)}{n\kappa}\Big)^{1/d}
 
@@ -12,7 +13,8 @@ The constants for Haar measures, with geodesic balls:
 
 - circle, d = 1: :math:`P(B(r)) = r/\pi`, so :math:`\kappa = 1/(2\pi)` with :math:`r_0 = \pi`;
 - SO(3), d = 3: :math:`P(B(r)) = (r - \sin r)/\pi`, and since :math:`(r-\sin r)/r^3` falls,
-  :math:`\kappa = (r_0 - \sin r_0)/(8\pi r_0^3)`: :math:`1/(8\pi^3)` for :math:`r_0 = \pi`, up to :math:`1/(48\pi)` for small balls.
+  :math:`\kappa = (r_0 - \sin r_0)/(8\pi r_0^3)`: :math:`1/(8\pi^3)` for :math:`r_0 = \pi`, up to :math:`1/(48\pi)` for
+  small balls.
 
 The factor :math:`2^d` of the lemma belongs to balls that are cubes. Read with Euclidean balls,
 :math:`\lambda_3(B(r)) = \frac43\pi r^3` and :math:`\kappa = 1/(8\pi^2)`, the stated bound is too small: it fails below.
@@ -78,7 +80,7 @@ ROTATION = Case(
 
 @cache
 def search_errors(case: Case, samples: int, *, power: int, runs: int) -> Tensor:
-    """Errors of the maximum found, (runs, targets), for a cone (power 1) or a smooth top (power 2); the true one is 0."""
+    """Errors (runs, targets) of the maximum found of a cone (power 1) or a smooth top (power 2); the true one is 0."""
     model = canonicalized(lambda forms: -(case.distances(forms) ** power), RandomSearch(samples), case.family)
     return torch.cat([-model(case.g, generator=stream(1000 * samples + run)) for run in range(runs)])
 
@@ -103,7 +105,7 @@ def test_a_search_that_stops_at_eight_draws_has_no_rate() -> None:
 @pytest.mark.parametrize("case", [CIRCLE, ROTATION], ids=["circle", "SO(3)"])
 @pytest.mark.parametrize("radius", [SHARP_RADIUS, 1.0, math.pi])
 def test_the_haar_measure_retains_volume(case: Case, radius: float) -> None:
-    """The probability of a ball, by counting draws, and the constant that bounds it from below for all smaller radii."""
+    """The probability of a ball by counting draws, and the constant that bounds it below for all smaller radii."""
     draws = case.space.sample(100_000, generator=stream(8))
     distances = case.space.distance(draws, case.space.sample(1, generator=stream(9)))
     counted = (distances <= radius).double().mean().item()
@@ -142,7 +144,7 @@ def test_the_tail_bound_holds_for_all_outputs_at_once() -> None:
 
 
 def test_the_bound_read_with_euclidean_balls_fails() -> None:
-    r"""With :math:`\kappa = 1/(8\pi^2)` the stated bound is exceeded with probability :math:`\rho^{\pi/6}` instead of :math:`\rho`."""
+    r"""With :math:`\kappa = 1/(8\pi^2)` the bound is exceeded with probability :math:`\rho^{\pi/6}`."""
     n, runs, rho = 1024, 300, 0.1
     errors = search_errors(ROTATION, n, power=1, runs=runs)
     limit = bound(ROTATION, n, rho=rho, kappa=1 / (8 * math.pi**2))

@@ -1,7 +1,8 @@
 r"""Theorem "continuous prior maximization gives continuous functions": :math:`g \mapsto f\circ\rho_f(g)` is continuous.
 
-The path crosses a cloud with two equal principal axes. One and the same check, that the largest change between consecutive
-clouds shrinks in proportion to the step, holds for a fixed candidate set and fails for alignment with principal axes.
+The path crosses a cloud with two equal principal axes. One and the same check, that the largest change between
+consecutive clouds shrinks in proportion to the step, holds for a fixed candidate set and fails for alignment with
+principal axes.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-r"""Galaxies: :math:`\mathcal G = \dot\cup_j \mathcal G_j` and :math:`\mathcal U = \dot\cup_j \mathcal U_j` at infinite distance of one another.
+r"""Galaxies: :math:`\mathcal G = \dot\cup_j \mathcal G_j`, each with its :math:`\mathcal U_j`, infinitely far apart.
 
 The galaxy of n holds matrices with n rows, on which the orthogonal group O(n) acts by :math:`C \mapsto U^\top C`.
 Unequal n share one batch, padded with zeros.

@@ -1,5 +1,5 @@
-r"""Appendix "Universal Approximation of Multi-Sets Functions": :math:`d([X],[Y]) = \min_s \|X - \rho(s)Y\|` is a metric,
-and functions of multisets are continuous in it.
+r"""Appendix "Universal Approximation of Multi-Sets Functions": :math:`d([X],[Y]) = \min_s \|X - \rho(s)Y\|` is
+a metric, and functions of multisets are continuous in it.
 """
 
 import itertools
@@ -86,7 +86,7 @@ def largest_slope(function: object, size: float) -> float:
 
 
 def test_functions_of_multisets_are_continuous_in_it() -> None:
-    """A permutation-invariant network, and its canonicalization, have bounded slopes however close two multisets are."""
+    """A permutation-invariant network and its canonicalization have bounded slopes however close two multisets are."""
     f = CloudNetwork(0)
     for function in (f, canonicalized(f, RandomSearch(16))):
         slopes = [largest_slope(function, size) for size in (1e-1, 1e-3, 1e-6)]

@@ -1,7 +1,7 @@
 r"""Theorem "symmetry preserving prior maximization", part 1: every continuous symmetry preserving
 :math:`Q(g) = F(P(\pi(u)g))` is of the form :math:`f\circ\rho_f`, namely with :math:`f = F`.
 
-Here :math:`P(X) = XA^\top` embeds clouds of :math:`\mathbb R^3` in :math:`\mathbb R^5` injectively, and F reads the cloud back.
+Here :math:`P(X) = XA^\top` embeds clouds of :math:`\mathbb R^3` in :math:`\mathbb R^5`, and F reads the cloud back.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """What a finite search loses of the two theorems: invariance, and continuity where principal axes cross.
 
-Both are measured for every kind of search on one network. A fixed set is continuous and only roughly invariant; candidates
-anchored to the input are invariant to rounding and jump with their anchors; refining the best draw jumps where the
-best draw changes. A search close to the true maximum makes both errors small.
+Both are measured for every kind of search on one network. A fixed set is continuous and only roughly invariant;
+candidates anchored to the input are invariant to rounding and jump with their anchors; refining the best draw jumps
+where the best draw changes. A search close to the true maximum makes both errors small.
 """
 
 from functools import cache

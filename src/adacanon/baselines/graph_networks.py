@@ -1,6 +1,7 @@
 """Message-passing baselines from torch-geometric's layers, with one readout for all of them."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +31,7 @@ class GraphNetwork(nn.Module):
             raise UnknownNameError(f"Graph networks are {', '.join(KINDS)}; got {kind!r}")
         layer = _layer_factory(kind)
         widths = [channels, *[hidden] * layers]
-        self.layers = nn.ModuleList(layer(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(layer(a, b) for a, b in pairwise(widths))
         self.head = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
     def forward(self, x: Tensor, edge_index: Tensor, graph: Tensor) -> Tensor:

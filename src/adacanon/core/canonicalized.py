@@ -25,6 +25,8 @@ from adacanon.core.pytree import (
 )
 from adacanon.errors import AdacanonError, InputError, ShapeError
 
+_CHECK_HINT = "Hint: check it with adacanon.testing.check_maximizer"
+
 
 @dataclass(frozen=True)
 class Canonical:
@@ -100,7 +102,10 @@ class Canonicalized(nn.Module):
     ) -> None:
         super().__init__()
         if chunk is not None and chunk < 1:
-            raise InputError(f"chunk must be a positive number of pairs or None, got {chunk}")
+            raise InputError(
+                f"chunk must be a positive number of pairs or None, got {chunk}. "
+                "Hint: None chooses by the size of a form"
+            )
         self.network = network
         self.family = family
         self.maximizer = maximizer
@@ -151,14 +156,17 @@ class Canonicalized(nn.Module):
         return g
 
     def _search(self, g: Tree, ids: Tensor | None, generator: torch.Generator | None) -> tuple[Found, Landscape]:
+        device = tensors(g)[0].device.type
+        network = _in_callers_precision(self.network, device)
         with (
             torch.inference_mode(False),
             torch.no_grad(),
             _evaluation_mode(self.network),
             torch.random.fork_rng(devices=_cuda_devices(g)),
+            torch.autocast(device, enabled=False),
         ):
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
-            landscape = Landscape(self.network, self.family, self.prior, g, chunk=self.chunk, ids=ids)
+            landscape = Landscape(network, self.family, self.prior, g, chunk=self.chunk, ids=ids)
             try:
                 found = self.maximizer.maximize(landscape, generator=generator or self._next_generator())
             except AdacanonError as error:
@@ -181,10 +189,12 @@ class Canonicalized(nn.Module):
         pairs = flatten_leading(found.parameters, 2)
         first, inverse = distinct_rows(owner, pairs)
         outputs = self._outputs(g, take(pairs, first), owner[first], chunk)
+        expected = 1 if self.prior.shared else outputs.shape[1]
+        if forms != expected:
+            raise ShapeError(f"A maximizer must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
         if self.prior.shared:
             return outputs[inverse]
-        index = torch.arange(forms, device=outputs.device)
-        return outputs[inverse.reshape(batch, forms), index]
+        return outputs[inverse.reshape(batch, forms), torch.arange(forms, device=outputs.device)]
 
     def _outputs(self, g: Tree, u: Tree, owner: Tensor, chunk: int | None) -> Tensor:
         """Chunks are for evaluation only: splitting a training batch would split BatchNorm's statistics."""
@@ -245,14 +255,30 @@ def _evaluation_mode(network: Any) -> Iterator[None]:
 
 
 def _checked(found: Found, landscape: Landscape) -> Found:
+    if not isinstance(found, Found):
+        raise ShapeError(f"A maximizer must return a Found record, got {found!r}. Hint: Found(parameters, values)")
     values = found.values
     leading = {tuple(leaf.shape[:2]) for leaf in tensors(found.parameters)}
     if values.dim() != 2 or values.shape[0] != landscape.batch or leading != {tuple(values.shape)}:
         raise ShapeError(
             f"A maximizer must return values (batch, forms) and parameters (batch, forms, *point) for a batch of "
-            f"{landscape.batch}, got values {tuple(values.shape)} and parameters with leading axes {sorted(leading)}"
+            f"{landscape.batch}, got values {tuple(values.shape)} and parameters with leading axes {sorted(leading)}. "
+            + _CHECK_HINT
         )
     return found
+
+
+def _in_callers_precision(network: Callable[[Tree], Tensor], device: str) -> Callable[[Tree], Tensor]:
+    """The network under the autocast of the caller; all else in a search is geometry, which keeps its precision."""
+    if not torch.is_autocast_enabled(device):
+        return network
+    dtype = torch.get_autocast_dtype(device)
+
+    def evaluate_under_autocast(forms: Tree) -> Tensor:
+        with torch.autocast(device, dtype=dtype):
+            return network(forms)
+
+    return evaluate_under_autocast
 
 
 def _cuda_devices(g: Tree) -> list[torch.device]:

@@ -129,7 +129,9 @@ class Landscape:
             u = map_tensors(lambda leaf: leaf.detach().clone().requires_grad_(leaf.is_floating_point()), u)
             inputs = [leaf for leaf in tensors(u) if leaf.requires_grad]
             value = self._rank(u, owner).gather(1, form.unsqueeze(1)).squeeze(1)
-            slopes = iter(torch.autograd.grad(value.sum(), inputs, allow_unused=True) if value.requires_grad else [])
+            slopes = iter(
+                torch.autograd.grad(value.sum(), inputs, allow_unused=True) if inputs and value.requires_grad else []
+            )
         gradient = map_tensors(
             lambda leaf: _or_zeros(next(slopes, None), leaf) if leaf.requires_grad else torch.zeros_like(leaf), u
         )

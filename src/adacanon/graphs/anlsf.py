@@ -1,5 +1,7 @@
 """Anisotropic nonlinear spectral filters, A-NLSF, at graph level."""
 
+from itertools import pairwise
+
 from torch import Tensor, nn
 
 from adacanon.core.canonicalized import Canonicalized
@@ -29,7 +31,7 @@ class SpectralMLP(nn.Module):
             raise InputError(f"An MLP needs at least one layer, got {layers}")
         widths = [rows * channels, *[hidden] * (layers - 1)]
         blocks: list[nn.Module] = [nn.Flatten()]
-        for a, b in zip(widths, widths[1:], strict=False):
+        for a, b in pairwise(widths):
             blocks += [nn.Linear(a, b), nn.ReLU(), nn.Dropout(dropout)]
         self.layers = nn.Sequential(*blocks, nn.Linear(widths[-1], classes))
 

@@ -6,6 +6,7 @@ import torch
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import batch_size, map_tensors, tensors
+from adacanon.core.space import candidates
 from adacanon.errors import InputError, SpaceError
 from adacanon.maximizers.ascent import Method
 from adacanon.maximizers.sample_and_refine import refine
@@ -39,7 +40,7 @@ class AnchoredSearch(Maximizer):
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
         per_input = tensors(anchors)[0].shape[1]
         points = landscape.place(landscape.space.sample(-(-self.samples // per_input), generator=generator))
-        spread = map_tensors(lambda leaf: leaf.unsqueeze(1).unsqueeze(1), points)
+        spread = map_tensors(lambda leaf: leaf.unsqueeze(1), candidates(landscape.space, points, landscape.batch))
         composed = landscape.space.compose(spread, map_tensors(lambda leaf: leaf.transpose(0, 1), anchors))
         blocks = map_tensors(lambda leaf: leaf.flatten(0, 1), composed)
         assert batch_size(blocks) >= self.samples

@@ -17,7 +17,7 @@ BLOCK = 256
 def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Iterator[Tree]:
     """``count`` draws from the space in blocks (block, batch, *point)."""
     if count < 1:
-        raise InputError(f"A search needs at least one sample, got {count}")
+        raise InputError(f"A search needs at least one sample, got {count}. Hint: samples=50 is the default")
     for start in range(0, count, BLOCK):
         points = landscape.space.sample(min(BLOCK, count - start), generator=generator)
         yield candidates(landscape.space, landscape.place(points), landscape.batch)

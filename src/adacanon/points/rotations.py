@@ -8,7 +8,7 @@ from torch import Tensor
 
 from adacanon.core.family import Family
 from adacanon.errors import ShapeError
-from adacanon.spaces.special_orthogonal import SO3
+from adacanon.spaces.so3 import SO3
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from adacanon.spaces.finite import Finite
 from adacanon.spaces.orthogonal import Orthogonal, special_orthogonal
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 from adacanon.spaces.product import Product
-from adacanon.spaces.special_orthogonal import SO3, rotation_group, super_fibonacci
+from adacanon.spaces.so3 import SO3, rotation_group, super_fibonacci
 
 __all__ = [
     "SO3",

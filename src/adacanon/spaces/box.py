@@ -30,6 +30,8 @@ class Box(Space):
             )
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             raise InputError(f"A box needs low <= high in every coordinate, got low={self.low}, high={self.high}")
+        if self.neutral and not all(a <= x <= b for a, x, b in zip(self.low, self.neutral, self.high, strict=True)):
+            raise InputError(f"The neutral point must lie in the box, got neutral={self.neutral}")
 
     @property
     def diameter(self) -> float:

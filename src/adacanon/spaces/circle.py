@@ -22,7 +22,8 @@ class Circle(Space):
         return self.project(2 * math.pi * torch.rand(count, generator=generator, dtype=torch.float64))
 
     def project(self, u: Tensor) -> Tensor:
-        return (u + math.pi).remainder(2 * math.pi) - math.pi
+        angle = (u + math.pi).remainder(2 * math.pi) - math.pi
+        return torch.where(angle >= math.pi, -math.pi, angle)
 
     def tangent(self, u: Tensor, v: Tensor) -> Tensor:
         return v

@@ -29,6 +29,8 @@ class Orthogonal(Space):
         self.columns = columns
         self.proper = proper
         sizes = self._sizes()
+        if isinstance(size, Tensor) and size.dim() == 0:
+            raise InputError("Orthogonal expects an int or sizes of shape (members,), got shape (). Hint: int(size)")
         if sizes.dim() > 1 or sizes.numel() == 0 or int(sizes.min()) < 0 or (columns is not None and columns < 1):
             raise InputError(
                 f"Orthogonal needs sizes of at least 0 and at least one column, got {size}, columns={columns}"
@@ -76,7 +78,8 @@ class Orthogonal(Space):
 
     def project(self, u: Tensor) -> Tensor:
         """The polar factor; for SO(n) with the last singular direction turned if need be."""
-        left, _, right = torch.linalg.svd(self._padded(u), full_matrices=False)
+        above = 1 + u.flatten(-2).norm(dim=-1)[..., None, None]  # the smallest singular value is then a member's own
+        left, _, right = torch.linalg.svd(self._padded(u, above), full_matrices=False)
         if self.proper:
             sign = torch.linalg.det(left @ right).sign()
             left = torch.cat([left[..., :-1], left[..., -1:] * sign[..., None, None]], dim=-1)
@@ -137,7 +140,7 @@ class Orthogonal(Space):
             return torch.ones(())
         return (torch.arange(self.width) < sizes[:, None, None]).double()
 
-    def _padded(self, u: Tensor) -> Tensor:
+    def _padded(self, u: Tensor, scale: float | Tensor = 1.0) -> Tensor:
         """Put the identity block outside the mask, so that decompositions act on the corner alone."""
         if u.shape[-2:] != (self.height, self.width):
             raise ShapeError(
@@ -147,7 +150,7 @@ class Orthogonal(Space):
         if mask is None:
             return u
         eye = torch.eye(self.height, self.width, dtype=u.dtype, device=u.device)
-        return torch.where(mask.to(u.device), u, eye)
+        return torch.where(mask.to(u.device), u, scale * eye)
 
     def _masked(self, u: Tensor) -> Tensor:
         return u if self.columns is None or self.members is None else u * self._column_mask(self._sizes()).to(u)

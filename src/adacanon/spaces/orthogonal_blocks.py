@@ -73,15 +73,14 @@ class OrthogonalBlocks(Space):
 
     def project(self, u: Tensor) -> Tensor:
         """Clip the singular values to at most one and raise to one those that must be."""
-        u = u * self.mask().to(u)
-        left, values, right = torch.linalg.svd(u, full_matrices=False)
-        rows, columns = self._extent()
-        forced = (rows + columns - self.sizes).clamp(min=0).unsqueeze(-1).to(u.device)
-        position = torch.arange(values.shape[-1], device=u.device)
-        values = torch.where(position < forced, 1.0, values.clamp(max=1))
+        left, values, right = torch.linalg.svd(u * self.mask().to(u), full_matrices=False)
+        values = torch.where(self._forced(values), 1.0, values.clamp(max=1))
         return (left * values.unsqueeze(-2)) @ right * self.mask().to(u)
 
     def tangent(self, u: Tensor, v: Tensor) -> Tensor:
+        """All directions: the set has corners, where more singular values are one than must be, and no tangent spaces
+        there. Steps go in the ambient space and ``retract`` projects them back.
+        """
         return v * self.mask().to(v)
 
     def retract(self, u: Tensor, v: Tensor) -> Tensor:
@@ -103,6 +102,12 @@ class OrthogonalBlocks(Space):
         j = torch.arange(max(self.rows), device=self.sizes.device)
         t = torch.arange(self.columns, device=self.sizes.device)
         return (j[:, None] < rows[..., None, None]) & (t < columns[..., None, None])
+
+    def _forced(self, values: Tensor) -> Tensor:
+        """Which of the singular values, in decreasing order, must be one: the first J + r - M."""
+        rows, columns = self._extent()
+        count = (rows + columns - self.sizes).clamp(min=0).unsqueeze(-1).to(values.device)
+        return torch.arange(values.shape[-1], device=values.device) < count
 
     def _extent(self) -> tuple[Tensor, Tensor]:
         """Effective rows min(J, M) and columns min(M, T), each (members, bands)."""

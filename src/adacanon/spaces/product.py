@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from adacanon.core.pytree import Tree
+from adacanon.core.pytree import Tree, batch_size, map_tensors, take
 from adacanon.core.space import Space, candidates
 from adacanon.errors import ShapeError
 
@@ -59,7 +59,7 @@ class Product(Space):
         if self.members is None:
             return tuple(neutral)
         return tuple(
-            u if space.members is not None else u.expand(self.members, *u.shape)
+            u if space.members is not None else map_tensors(lambda x: x.expand(self.members, *x.shape), u)
             for space, u in zip(self.factors, neutral, strict=True)
         )
 
@@ -71,7 +71,7 @@ class Product(Space):
         if all(mask is None for mask in masks):
             return None
         return tuple(
-            torch.ones_like(u, dtype=torch.bool) if mask is None else mask
+            map_tensors(lambda x: torch.ones_like(x, dtype=torch.bool), u) if mask is None else mask
             for mask, u in zip(masks, self.identity(), strict=True)
         )
 
@@ -79,8 +79,8 @@ class Product(Space):
         """All combinations of the factors' covering sets, about ``count`` in all."""
         per_factor = None if count is None else max(1, round(count ** (1 / len(self.factors))))
         covers = [space.cover(_size(space, per_factor)) for space in self.factors]
-        index = torch.cartesian_prod(*(torch.arange(len(cover)) for cover in covers)).reshape(-1, len(covers))
-        return tuple(self._per_member(s, c[i]) for s, c, i in zip(self.factors, covers, index.T, strict=True))
+        index = torch.cartesian_prod(*(torch.arange(batch_size(cover)) for cover in covers)).reshape(-1, len(covers))
+        return tuple(self._per_member(s, take(c, i)) for s, c, i in zip(self.factors, covers, index.T, strict=True))
 
     def _per_member(self, space: Space, points: Tree) -> Tree:
         return points if self.members is None else candidates(space, points, self.members)

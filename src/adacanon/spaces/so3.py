@@ -94,7 +94,10 @@ def super_fibonacci(count: int) -> Tensor:
 def rotation_group(solid: str) -> Tensor:
     """The rotations of a platonic solid: ``"tetrahedron"`` (12), ``"cube"`` (24) or ``"icosahedron"`` (60)."""
     if solid not in _GROUPS:
-        raise UnknownNameError(f"Rotation groups exist for {', '.join(_GROUPS)}; got {solid!r}")
+        raise UnknownNameError(
+            f"Rotation groups exist for {', '.join(_GROUPS)}; got {solid!r}. "
+            "Hint: for other sizes, super_fibonacci(count)"
+        )
     quaternions = _GROUPS[solid]()
     upper = _one_of_each_pair(torch.tensor(quaternions, dtype=torch.float64))
     return quaternion_to_matrix(upper)
