@@ -69,7 +69,7 @@ def growth(table: list[measure.Row], name: str, column: str) -> float:
 
 def main() -> int:
     parser = measure.options(__doc__ or "")
-    parser.add_argument("--clouds", type=int, default=4)
+    parser.add_argument("--clouds", type=int, default=2)
     parser.add_argument("--points", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3, help="processes per row, of which the median is taken")
     parser.add_argument("--candidates", type=int, nargs="+", default=[1_000, 10_000, 100_000])

@@ -23,11 +23,11 @@ def searches() -> dict[str, Maximizer]:
         "fixed random set, 48": RandomSearch(48),
         "covering set, 48": GridSearch(48),
         "icosahedral group, 60": GridSearch(points=rotation_group("icosahedron")),
-        "covering set, 1024": GridSearch(1024),
+        "covering set, 512": GridSearch(512),
         "sample then refine, 48 + 3": SampleAndRefine(48, steps=3),
         "sample then refine, 48 + 10": SampleAndRefine(48, steps=10),
-        "every candidate refined, 16 + 3": SampleAndRefine(16, steps=3, every=True),
-        "every candidate refined, 16 + 1": SampleAndRefine(16, steps=1, every=True),
+        "every candidate refined, 8 + 3": SampleAndRefine(8, steps=3, every=True),
+        "every candidate refined, 8 + 1": SampleAndRefine(8, steps=1, every=True),
         "anchored, 48": AnchoredSearch(48),
         "anchored and refined, 48 + 3": AnchoredSearch(48, steps=3),
     }
@@ -60,10 +60,10 @@ def largest_jump(function: Function, path: Tensor) -> float:
 def main() -> None:
     parser = measure.options(__doc__ or "")
     parser.add_argument("--clouds", type=int, default=32)
-    parser.add_argument("--points", type=int, default=128)
+    parser.add_argument("--points", type=int, default=64)
     parser.add_argument("--rotations", type=int, default=4, help="random rotations per cloud")
     parser.add_argument(
-        "--steps", type=int, default=64, help="steps of the coarse path; the fine one has four times as many"
+        "--steps", type=int, default=32, help="steps of the coarse path; the fine one has four times as many"
     )
     options = measure.start(parser)
     network = networks.random_network(seed=options.seed)

@@ -23,7 +23,7 @@ from adacanon.graphs import (
     spectra,
     uniform,
 )
-from adacanon.graphs.coefficients import padded_bands, triangular_factor
+from adacanon.graphs.coefficients import coefficients_on_one_graph, padded_bands, triangular_factor
 from adacanon.graphs.shift_operators import adjacency, shift_matrix
 from adacanon.spaces import Orthogonal, OrthogonalBlocks
 from adacanon.testing import check_family
@@ -200,6 +200,14 @@ class TestCoefficients:
             expected = graph.x.double().T @ graph.x.double()
             torch.testing.assert_close(coefficients.grams().sum(1)[0], expected)
             assert int(coefficients.sizes.sum()) == graph.num_nodes
+
+    def test_many_signals_on_one_graph_agree_with_one_at_a_time(self) -> None:
+        spectrum = spectra([shift_matrix(graph_of(nx.petersen_graph()))])[0]
+        signals = torch.randn(6, 10, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        together = coefficients_on_one_graph(spectrum, signals, PARTITION, dtype=torch.float64)
+        alone = coefficients_of([(spectrum, signal) for signal in signals], PARTITION, dtype=torch.float64)
+        torch.testing.assert_close(together.factors, alone.factors)
+        assert torch.equal(together.sizes, alone.sizes)
 
     def test_a_batch_and_a_list_and_single_graphs_agree(self) -> None:
         graphs = family_of_graphs()

@@ -23,8 +23,8 @@ from adacanon.core.pytree import (
 from adacanon.core.space import Space
 from adacanon.errors import ScoreError, ShapeError
 
-AUTOMATIC_CHUNK_NUMBERS = 2**17
-"""An automatic chunk holds this many input numbers (half a megabyte in float32)."""
+AUTOMATIC_CHUNK_NUMBERS = 2**16
+"""An automatic chunk holds this many input numbers (a quarter of a megabyte in float32)."""
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from adacanon.experiments.run import OnEpoch, Run, Settings, Table
 from adacanon.graphs.anlsf import SpectralMLP, anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
-from adacanon.graphs.coefficients import BandCoefficients, coefficients_of
+from adacanon.graphs.coefficients import BandCoefficients, coefficients_on_one_graph
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.training.loop import Learner, accuracy, fit, stratified_folds
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
-SPECTRAL_ROWS = ("Gram MLP", "A-NLSF")
+SPECTRAL_ROWS = ("Energy MLP", "Gram MLP", "A-NLSF")
 ROWS = (*GRAPH_NETWORKS, *SPECTRAL_ROWS)
 
 TASKS = {"toy": grid_orientation, "toy-strict": grid_orientation_strict}
@@ -79,11 +79,11 @@ def build(row: str, task: GridOrientation, options: dict[str, Any], *, seed: int
         network = GraphNetwork(GRAPH_NETWORKS[row], 2, classes=2, hidden=hidden, layers=layers)
         return SharedGraphClassifier(network, task.signals, task.edge_index, task.labels)
     coefficients = task_coefficients(task, options["bands"], options["decay"])
-    if row == "Gram MLP":
+    if row in ("Gram MLP", "Energy MLP"):
         grams = standardised(coefficients)
-        bands, channels = grams.shape[1], grams.shape[2]
-        mlp = SpectralMLP(bands * channels, channels, classes=2, hidden=hidden, layers=layers)
-        return TensorClassifier(mlp, grams, task.labels)
+        inputs = grams if row == "Gram MLP" else grams.diagonal(dim1=-2, dim2=-1)
+        mlp = SpectralMLP(inputs[0].numel(), 1, classes=2, hidden=hidden, layers=layers)
+        return TensorClassifier(mlp, inputs, task.labels)
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
     model = anlsf(family, 2, classes=2, hidden=hidden, layers=layers, maximizer=search, seed=seed)
@@ -99,8 +99,7 @@ def standardised(coefficients: BandCoefficients) -> torch.Tensor:
 
 def task_coefficients(task: GridOrientation, bands: int, decay: float) -> BandCoefficients:
     """All samples live on one graph, which is decomposed once."""
-    spectrum = task_spectrum(task)
-    return coefficients_of(((spectrum, signal) for signal in task.signals), dyadic(bands, decay=decay))
+    return coefficients_on_one_graph(task_spectrum(task), task.signals, dyadic(bands, decay=decay))
 
 
 def task_spectrum(task: GridOrientation) -> Spectrum:

@@ -92,21 +92,30 @@ def coefficients_of(
     return BandCoefficients(torch.stack(factors), torch.stack(sizes))
 
 
+def coefficients_on_one_graph(
+    spectrum: Spectrum, signals: Tensor, partition: Partition, *, dtype: torch.dtype = torch.float32
+) -> BandCoefficients:
+    """The coefficients of many signals (samples, nodes, channels) on one graph, in one matrix product."""
+    c, sizes = padded_bands(spectrum, signals, partition)
+    return BandCoefficients(triangular_factor(c).to(dtype), sizes.expand(signals.shape[0], -1))
+
+
 def padded_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> tuple[Tensor, Tensor]:
-    r"""All :math:`C_k = V_k^\top S`, padded with zero rows to (bands, largest M, channels), and the sizes (bands,)."""
+    r"""All :math:`C_k = V_k^\top S`, padded with zero rows to (..., bands, largest M, channels), and the sizes (bands,)."""
     bands = split_bands(spectrum, signal, partition)
-    sizes = torch.tensor([band.shape[0] for band in bands])
-    padded = torch.zeros(partition.bands, max(int(sizes.max()), 1), signal.shape[1], dtype=torch.float64)
+    sizes = torch.tensor([band.shape[-2] for band in bands])
+    height = max(int(sizes.max()), 1)
+    padded = torch.zeros(*signal.shape[:-2], partition.bands, height, signal.shape[-1], dtype=torch.float64)
     for k, band in enumerate(bands):
-        padded[k, : band.shape[0]] = band
+        padded[..., k, : band.shape[-2], :] = band
     return padded, sizes
 
 
 def split_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> list[Tensor]:
-    r"""The coefficients :math:`C_k`, (M_k, channels) each."""
-    coefficients = spectrum.eigenvectors.T @ signal.double()
+    r"""The coefficients :math:`C_k`, (..., M_k, channels) each, of signals (..., nodes, channels)."""
+    coefficients = torch.einsum("nm,...nt->...mt", spectrum.eigenvectors, signal.double())
     band = partition.assign(spectrum.eigenvalues)
-    return [coefficients[band == k] for k in range(partition.bands)]
+    return [coefficients[..., band == k, :] for k in range(partition.bands)]
 
 
 def triangular_factor(c: Tensor) -> Tensor:

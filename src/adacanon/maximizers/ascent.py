@@ -6,38 +6,34 @@ import torch
 from torch import Tensor
 
 from adacanon.core.maximizer import Found, Landscape
-from adacanon.core.pytree import Tree, add, batch_size, flatten_leading, scale, tensors, unflatten_leading, where
+from adacanon.core.pytree import Tree, add, batch_size, flatten_leading, scale, tensors, unflatten_leading
 from adacanon.core.space import Space
+from adacanon.maximizers.selection import better
 
 Method = Literal["riemannian", "projected"]
 
-GROW, SHRINK = 1.5, 0.4
-
 
 def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, method: Method) -> Found:
-    r"""Ascend from points (count, batch, forms, *point), each with its own step length.
+    r"""Ascend from points (count, batch, forms, *point) and keep the best point of each path, the start included.
 
-    A step of length :math:`\eta` goes along the normalised gradient: :math:`\mathrm{retract}_u(\eta\,t/|t|)` with t the
-    tangent gradient (Riemannian), or :math:`\mathrm{project}(u + \eta\,v/|v|)` with v the ambient one (projected). It
-    is taken if the value rises, and the length then grows; otherwise the point stays and the length shrinks. So the
-    value never falls.
+    Step t of n has length :math:`\eta_t = \eta\,(1 - t/n)` along the normalised gradient:
+    :math:`\mathrm{retract}_u(\eta_t\,w/|w|)` with w the tangent gradient (Riemannian), or
+    :math:`\mathrm{project}(u + \eta_t\,v/|v|)` with v the ambient one (projected). The steps do not wait for an
+    improvement: a path that may refuse steps is a discontinuous function of the input.
 
     Returns:
-        the refined points in the shape of ``start``, (count, batch, forms, *point), and their values.
+        the best points in the shape of ``start``, and their values.
     """
     owner, shape = _owners(landscape, start)
     space = landscape.space.select(owner)
-    u = start
-    value, gradient = landscape.value_and_gradient(u)
+    value, gradient = landscape.value_and_gradient(start)
     length = step_size * torch.as_tensor(space.diameter).to(value).expand(owner.shape[0]).reshape(shape)
-    for _ in range(steps):
-        trial = _move(space, u, gradient, length, method)
-        trial_value, trial_gradient = landscape.value_and_gradient(trial)
-        rises = trial_value > value
-        u, gradient = where(rises, trial, u), where(rises, trial_gradient, gradient)
-        value = torch.where(rises, trial_value, value)
-        length = length * torch.where(rises, GROW, SHRINK)
-    return Found(u, value)
+    u, best = start, Found(start, value)
+    for step in range(steps):
+        u = _move(space, u, gradient, length * (1 - step / steps), method)
+        value, gradient = landscape.value_and_gradient(u)
+        best = better(best, Found(u, value))
+    return best
 
 
 def _owners(landscape: Landscape, start: Tree) -> tuple[Tensor, torch.Size]:
