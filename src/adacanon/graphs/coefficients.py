@@ -101,7 +101,7 @@ def coefficients_on_one_graph(
 
 
 def padded_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> tuple[Tensor, Tensor]:
-    r"""All :math:`C_k = V_k^\top S`, padded with zero rows to (..., bands, largest M, channels), and the sizes (bands,)."""
+    r"""All :math:`C_k = V_k^\top S` padded with zero rows, (..., bands, largest M, channels), and sizes (bands,)."""
     bands = split_bands(spectrum, signal, partition)
     sizes = torch.tensor([band.shape[-2] for band in bands])
     height = max(int(sizes.max()), 1)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import torch
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
-from adacanon.core.pytree import batch_size, map_tensors, tensors
-from adacanon.core.space import candidates
+from adacanon.core.pytree import Tree, map_tensors, tensors
+from adacanon.core.space import Space
 from adacanon.errors import InputError, SpaceError
 from adacanon.maximizers.ascent import Method
 from adacanon.maximizers.sample_and_refine import refine
-from adacanon.maximizers.selection import best_of, split_blocks
+from adacanon.maximizers.selection import best_of, draws
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,13 @@ class AnchoredSearch(Maximizer):
         if anchors is None:
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
         per_input = tensors(anchors)[0].shape[1]
-        points = landscape.place(landscape.space.sample(-(-self.samples // per_input), generator=generator))
-        spread = map_tensors(lambda leaf: leaf.unsqueeze(1), candidates(landscape.space, points, landscape.batch))
-        composed = landscape.space.compose(spread, map_tensors(lambda leaf: leaf.transpose(0, 1), anchors))
-        blocks = map_tensors(lambda leaf: leaf.flatten(0, 1), composed)
-        assert batch_size(blocks) >= self.samples
-        found = best_of(landscape, split_blocks(blocks))
+        blocks = draws(landscape, -(-self.samples // per_input), generator)
+        found = best_of(landscape, (_composed(landscape.space, block, anchors) for block in blocks))
         return refine(landscape, found, self.steps, self.step_size, self.method)
+
+
+def _composed(space: Space, block: Tree, anchors: Tree) -> Tree:
+    """Every draw (count, batch, *point) after every anchor (batch, anchors, *point)."""
+    before = map_tensors(lambda leaf: leaf.transpose(0, 1), anchors)
+    composed = space.compose(map_tensors(lambda leaf: leaf.unsqueeze(1), block), before)
+    return map_tensors(lambda leaf: leaf.flatten(0, 1), composed)

@@ -16,10 +16,10 @@ Method = Literal["riemannian", "projected"]
 def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, method: Method) -> Found:
     r"""Ascend from points (count, batch, forms, *point) and keep the best point of each path, the start included.
 
-    Step t of n has length :math:`\eta_t = \eta\,(1 - t/n)` along the normalised gradient:
-    :math:`\mathrm{retract}_u(\eta_t\,w/|w|)` with w the tangent gradient (Riemannian), or
-    :math:`\mathrm{project}(u + \eta_t\,v/|v|)` with v the ambient one (projected). The steps do not wait for an
-    improvement: a path that may refuse steps is a discontinuous function of the input.
+    Step t of n has length :math:`\eta_t = \eta\,(1 - t/n)`. With v the ambient gradient and w its tangent part,
+    it goes to :math:`\mathrm{retract}_u(\eta_t\,w/|w|)` (Riemannian), or to :math:`\mathrm{project}(u + \alpha v)` with
+    :math:`\alpha = \min(\eta_t/|w|, \eta/|v|)` (projected). The steps do not wait for an improvement: a path that may
+    refuse steps is a discontinuous function of the input.
 
     Returns:
         the best points in the shape of ``start``, and their values.
@@ -30,7 +30,7 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
     length = step_size * torch.as_tensor(space.diameter).to(value).expand(owner.shape[0]).reshape(shape)
     u, best = start, Found(start, value)
     for step in range(steps):
-        u = _move(space, u, gradient, length * (1 - step / steps), method)
+        u = _move(space, u, gradient, length, share=1 - step / steps, method=method)
         value, gradient = landscape.value_and_gradient(u)
         best = better(best, Found(u, value))
     return best
@@ -42,12 +42,19 @@ def _owners(landscape: Landscape, start: Tree) -> tuple[Tensor, torch.Size]:
     return sample.repeat_interleave(forms).repeat(count), torch.Size((count, batch, forms))
 
 
-def _move(space: Space, u: Tree, gradient: Tree, length: Tensor, method: Method) -> Tree:
-    shape = tuple(length.shape)
-    u, gradient = flatten_leading(u, 3), flatten_leading(gradient, 3)
-    direction = gradient if method == "projected" else space.tangent(u, gradient)
-    size = space.norm(direction)
-    factor = torch.where(size > 0, length.flatten().to(size) / size.clamp(min=torch.finfo(size.dtype).tiny), 0.0)
-    step = scale(factor, direction)
-    moved = space.project(add(u, step)) if method == "projected" else space.retract(u, step)
-    return unflatten_leading(moved, shape)
+def _move(space: Space, u: Tree, gradient: Tree, length: Tensor, *, share: float, method: Method) -> Tree:
+    """One step of ``share`` times the given lengths (count, batch, forms)."""
+    u, v = flatten_leading(u, 3), flatten_leading(gradient, 3)
+    w = space.tangent(u, v)
+    factor = share * _ratio(length.flatten(), space.norm(w))
+    if method == "riemannian":
+        moved = space.retract(u, scale(factor, w))
+    else:
+        factor = torch.minimum(factor, _ratio(length.flatten(), space.norm(v)))
+        moved = space.project(add(u, scale(factor, v)))
+    return unflatten_leading(moved, tuple(length.shape))
+
+
+def _ratio(length: Tensor, norm: Tensor) -> Tensor:
+    """length / norm, and zero where there is no direction to go."""
+    return torch.where(norm > 0, length.to(norm) / norm.clamp(min=torch.finfo(norm.dtype).tiny), 0.0)
