@@ -18,18 +18,18 @@ from adacanon.spaces.orthogonal import Orthogonal
 from adacanon.training.loop import fit
 
 SPLITS = 2
-BAND = 1
-"""The band that the picture shows."""
+BAND = 3
+"""The band that the picture shows: the one that holds the signals' own frequency."""
 
 TEXT = """
 <p>Every node of a torus grid carries two channels, one on each half. The question is whether both oscillate in the
 same direction. A graph has no axes: within a band of the spectrum the eigensolver may return any basis, so that a
 network on spectral coefficients sees arbitrary numbers (<em>as given</em>, different for basis A and basis B). A-NLSF
 lets each class turn the basis until its own score is largest, and reads the coefficients there (<em>class 0</em>,
-<em>class 1</em>): the same form comes out, whatever basis went in.</p>
+<em>class 1</em>): the same form comes out, whatever basis went in. The narrow panels show these coefficients for the
+sample of class 1, one row per basis vector and one column per channel.</p>
 <p>This page shows the small version of the task that <code>make demo</code> trains: a 20 by 20 grid, 300 samples, two
-folds. The full task is
-<code>adacanon run toy</code>.</p>
+folds. The paper's figures are those of the full task, which is <code>adacanon run toy</code>.</p>
 """
 
 
@@ -66,7 +66,7 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
     return OrientationStory(
         signals=task.signals[examples].unflatten(1, shape),
         bases=torch.stack([v[:, :2].T.unflatten(1, shape) for v in vectors]),
-        coefficients=torch.stack([(v.T @ signal.double())[: options["rows"]] for v in vectors]),
+        coefficients=torch.stack([v.T @ signal.double() for v in vectors]),
         canonical=torch.stack([_canonical(learner.module.model, b, signal, options) for b in bases]),
         accuracy=accuracy,
     )
@@ -84,4 +84,5 @@ def turned(spectrum: Spectrum, bands: int, decay: float) -> Spectrum:
 def _canonical(model: Canonicalized, spectrum: Spectrum, signal: torch.Tensor, options: dict) -> torch.Tensor:
     partition = dyadic(options["bands"], decay=options["decay"])
     forms = model.eval().canonicalize(coefficients_of([(spectrum, signal)], partition)).forms()
-    return forms[0].unflatten(1, (options["bands"], options["rows"]))[:, BAND]
+    size = int((partition.assign(spectrum.eigenvalues) == BAND).sum())
+    return forms[0].unflatten(1, (options["bands"], options["rows"]))[:, BAND, :size]

@@ -63,7 +63,8 @@ def _signals(figure: Any, signals: Tensor) -> None:
 
 
 def _bases(figure: Any, story: OrientationStory) -> None:
-    figure.suptitle("What A-NLSF rotates: the basis of a band is arbitrary, its canonical form is not", weight="bold")
+    title = "What A-NLSF turns: a band has no preferred basis (A, B), but one canonical form per class"
+    figure.suptitle(title, weight="bold")
     axes = figure.subplots(1, 10, width_ratios=(3, 3, 1, 1, 1, 3, 3, 1, 1, 1))
     for index, name in enumerate(("basis A", "basis B")):
         left = axes[5 * index : 5 * index + 5]
@@ -89,6 +90,6 @@ def _accuracies(figure: Any, accuracy: Mapping[str, float]) -> None:
     axis.axvline(50, color="black", linestyle=":", label="chance")
     axis.set_xlim(0, 112)
     axis.invert_yaxis()
-    axis.legend(loc="lower right")
+    axis.legend(loc="upper right")
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)

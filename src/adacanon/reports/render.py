@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from adacanon.reports.summary import Cell, Summary
 
-FIGURES = ("paper", "ours", "± splits", "std. error", "difference", "runs")
+FIGURES = ("paper", "ours", "± splits", "s.e.m.", "diff.", "runs")
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2733; }
@@ -42,17 +42,17 @@ def fields(cell: Cell) -> tuple[str, ...]:
 
 def to_markdown(summary: Summary) -> str:
     """A report that stands on its own."""
-    lines = [
-        f"# {summary.title}",
-        "",
-        _markdown_row(headings(summary)),
-        _markdown_row(["---"] * len(headings(summary))),
-    ]
-    lines += [_markdown_row(row) for row in table_rows(summary)]
-    lines += ["", f"Time of the runs shown: {summary.hours:.2f} hours.", ""]
+    lines = [f"# {summary.title}", "", markdown_table(summary), ""]
+    lines += [f"Time of the runs shown: {summary.hours:.2f} hours.", ""]
     lines += [f"- {note}" for note in summary.notes]
     lines += [f"- Missing runs: {gap}" for gap in summary.missing()]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(summary: Summary) -> str:
+    """The figures alone."""
+    names = headings(summary)
+    return "\n".join(_markdown_row(row) for row in (names, ("---",) * len(names), *table_rows(summary)))
 
 
 def to_html(summary: Summary, *, body: str = "") -> str:
@@ -76,5 +76,5 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _markdown_row(cells: tuple[str, ...] | list[str]) -> str:
+def _markdown_row(cells: tuple[str, ...]) -> str:
     return "| " + " | ".join(cells) + " |"

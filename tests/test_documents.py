@@ -1,0 +1,40 @@
+"""What the documents say is so: their code runs, their tables come from the records, their links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adacanon.experiments.runner import summary_of
+from adacanon.experiments.tables import table_named
+from adacanon.reports.render import markdown_table
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+def test_the_code_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    exec(compile(code, "README.md", "exec"), {})
+    assert "torch.Size([8, 10, 256, 3])" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["toy", "toy-strict"])
+def test_the_tables_of_the_readme_come_from_the_records(name: str) -> None:
+    table = table_named(name)
+    summary = summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl")
+    assert markdown_table(summary) in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\((?!http)([^)#]+)", document.read_text())
+    broken = [target for target in targets if not (document.parent / target).exists()]
+    assert not broken
+
+
+@pytest.mark.parametrize("document", [ROOT / "ARCHITECTURE.md"], ids=lambda path: path.name)
+def test_files_that_the_architecture_names_exist(document: Path) -> None:
+    named = re.findall(r"`((?:core|spaces|maximizers|graphs|points|data|experiments)/\w+\.py)`", document.read_text())
+    assert len(named) > 15
+    assert [name for name in named if not (ROOT / "src" / "adacanon" / name).exists()] == []
