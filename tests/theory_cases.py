@@ -1,7 +1,6 @@
 """Small cases for the theorems: networks, families, a path on which principal axes cross, and the laws as checks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +8,7 @@ from torch import Tensor, nn
 from adacanon import Canonicalized
 from adacanon.core import Family, Maximizer, Prior
 from adacanon.points import Rotations, principal_frames
-from adacanon.spaces import SO3, Circle
+from adacanon.spaces import SO3
 
 Function = Callable[[Tensor], Tensor]
 
@@ -33,18 +32,6 @@ class CloudNetwork(nn.Module):
         inner, middle, outer = self.weights
         features = torch.sin(clouds @ inner + self.shift).mean(-2)
         return torch.tanh(features @ middle * 3) @ outer
-
-
-@dataclass(frozen=True)
-class PlaneRotations(Family):
-    r""":math:`\kappa_\theta(x) = R_\theta x` for vectors x of shape (batch, 2)."""
-
-    def space(self, g: Tensor) -> Circle:
-        return Circle()
-
-    def transform(self, g: Tensor, u: Tensor, owner: Tensor) -> Tensor:
-        x, y = g[owner].unbind(-1)
-        return torch.stack([u.cos() * x - u.sin() * y, u.sin() * x + u.cos() * y], dim=-1)
 
 
 def canonicalized(

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from adacanon import Canonicalized, GridSearch, Objective, RandomSearch
-from theory_cases import PlaneRotations, canonicalized, largest_difference, stream
+from adacanon.testing.problems import PlaneRotations
+from theory_cases import canonicalized, largest_difference, stream
 
 EPSILON = 0.1
 EXACT = GridSearch(720)
