@@ -1,6 +1,8 @@
 """The order of layers: core <- spaces, maximizers <- graphs | points <- experiments <- cli."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,10 @@ def test_core_imports_torch_only() -> None:
 
 def test_every_layer_is_checked() -> None:
     assert {layer_of(file) for file in FILES} == set(ALLOWED)
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    heavy = "('roma', 'torch_geometric', 'scipy', 'lightning', 'rich', 'matplotlib', 'tyro', 'torch._dynamo')"
+    program = f"import sys, adacanon; print([name for name in {heavy} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
