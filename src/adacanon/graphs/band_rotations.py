@@ -56,7 +56,8 @@ class BandRotations(Family):
         return g
 
     def space(self, g: BandCoefficients) -> OrthogonalBlocks:
-        return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=int(g.factors.shape[-1]))
+        width, channels = g.factors.shape[-2:]
+        return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, drawn=channels)
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tensor:
         rotated = u @ g.factors[owner]

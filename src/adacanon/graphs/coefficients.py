@@ -28,30 +28,32 @@ class BandCoefficients:
     r"""The coefficients of a batch of graphs, one galaxy :math:`(M_1, \dots, M_B)` each.
 
     Attributes:
-        factors: :math:`R_k`, (graphs, bands, channels, channels); row i is zero from the rank on.
+        factors: :math:`R_k`, (graphs, bands, largest rank, channels); row i is zero from the rank on.
         sizes: :math:`M_k`, (graphs, bands).
+        ranks: :math:`\mathrm{rank}\,C_k`, (graphs, bands).
     """
 
     factors: Tensor
     sizes: Tensor
+    ranks: Tensor
 
     def __len__(self) -> int:
         return int(self.factors.shape[0])
 
     def __getitem__(self, index: Tensor | slice) -> "BandCoefficients":
-        return BandCoefficients(self.factors[index], self.sizes[index])
+        return BandCoefficients(self.factors[index], self.sizes[index], self.ranks[index])
 
     def to(self, *target: Any) -> "BandCoefficients":
         """Move or cast the factors; the sizes follow to the device."""
         factors = self.factors.to(*target)
-        return BandCoefficients(factors, self.sizes.to(factors.device))
+        return BandCoefficients(factors, self.sizes.to(factors.device), self.ranks.to(factors.device))
 
     def grams(self) -> Tensor:
         r"""The Gram matrices :math:`C_k^\top C_k`, which determine all that a graph-level A-NLSF can see."""
         return self.factors.mT @ self.factors
 
 
-register_dataclass(BandCoefficients, field_names=["factors", "sizes"])
+register_dataclass(BandCoefficients, field_names=["factors", "sizes", "ranks"])
 
 
 def band_coefficients(
@@ -84,12 +86,14 @@ def coefficients_of(
     pairs: Iterable[tuple[Spectrum, Tensor]], partition: Partition, *, dtype: torch.dtype = torch.float32
 ) -> BandCoefficients:
     """The coefficients of signals on graphs whose spectra are known."""
-    factors, sizes = [], []
+    factors, ranks, sizes = [], [], []
     for spectrum, signal in pairs:
         c, size = padded_bands(spectrum, signal, partition)
-        factors.append(triangular_factor(c).to(dtype))
+        factor, rank = triangular_factor(c)
+        factors.append(factor.to(dtype))
+        ranks.append(rank)
         sizes.append(size)
-    return BandCoefficients(torch.stack(factors), torch.stack(sizes))
+    return _trimmed(torch.stack(factors), torch.stack(sizes), torch.stack(ranks))
 
 
 def coefficients_on_one_graph(
@@ -97,7 +101,8 @@ def coefficients_on_one_graph(
 ) -> BandCoefficients:
     """The coefficients of many signals (samples, nodes, channels) on one graph, in one matrix product."""
     c, sizes = padded_bands(spectrum, signals, partition)
-    return BandCoefficients(triangular_factor(c).to(dtype), sizes.expand(signals.shape[0], -1))
+    factors, ranks = triangular_factor(c)
+    return _trimmed(factors.to(dtype), sizes.expand(signals.shape[0], -1), ranks)
 
 
 def padded_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> tuple[Tensor, Tensor]:
@@ -118,8 +123,8 @@ def split_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> lis
     return [coefficients[..., band == k, :] for k in range(partition.bands)]
 
 
-def triangular_factor(c: Tensor) -> Tensor:
-    r"""The R of :math:`C = QR` in echelon form with positive leading entries, (..., channels, channels).
+def triangular_factor(c: Tensor) -> tuple[Tensor, Tensor]:
+    r"""The R of :math:`C = QR` in echelon form with positive leading entries, (..., channels, channels), and the rank.
 
     Gram-Schmidt over the channels in their order; a channel that depends on those before it gets no row of its own.
     This is the Cholesky factor of :math:`C^\top C` when the rank is full, and unique in any case.
@@ -138,7 +143,12 @@ def triangular_factor(c: Tensor) -> Tensor:
         factor = factor + place[..., None] * row[..., None, :]
         c = c - q[..., :, None] * row[..., None, :]
         rank = rank + counts
-    return factor
+    return factor, rank
+
+
+def _trimmed(factors: Tensor, sizes: Tensor, ranks: Tensor) -> BandCoefficients:
+    """Rows beyond the largest rank are zero in every factor and need not be kept."""
+    return BandCoefficients(factors[:, :, : max(1, int(ranks.max()))].contiguous(), sizes, ranks)
 
 
 def list_of_graphs(graphs: Any) -> Sequence[Any]:
