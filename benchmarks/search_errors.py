@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from adacanon import AnchoredSearch, Canonicalized, GridSearch, RandomSearch, SampleAndRefine
+from adacanon import AnchoredSearch, Canonicalized, GridSearch, RandomSearch, Restarts, SampleAndRefine
 from adacanon.core import Maximizer
 from adacanon.points import Rotations, principal_frames
 from adacanon.spaces import SO3, rotation_group
@@ -30,6 +30,7 @@ def searches() -> dict[str, Maximizer]:
         "every candidate refined, 8 + 1": SampleAndRefine(8, steps=1, every=True),
         "anchored, 48": AnchoredSearch(48),
         "anchored and refined, 48 + 3": AnchoredSearch(48, steps=3),
+        "close to the maximum, 4 x (200 + 20)": Restarts(SampleAndRefine(200, steps=20), times=4),
     }
 
 

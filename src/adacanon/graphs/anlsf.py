@@ -10,6 +10,9 @@ from adacanon.errors import InputError
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
+PAIRS_PER_CHUNK = 2048
+"""An MLP on a few hundred coefficients is so cheap per pair that calls, not memory, set the size of a chunk."""
+
 
 class SpectralMLP(nn.Module):
     r"""The symmetryless network :math:`\Psi : \mathbb R^{J\times T} \to \mathbb R^D`, an MLP on all coefficients.
@@ -60,4 +63,4 @@ def anlsf(
         maximizer: 32 draws and three refinement steps if not given.
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)
-    return Canonicalized(network, family, maximizer or SampleAndRefine(samples=32), seed=seed)
+    return Canonicalized(network, family, maximizer or SampleAndRefine(samples=32), chunk=PAIRS_PER_CHUNK, seed=seed)
