@@ -122,7 +122,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[AdacanonError], list[str]]] = {
     "negative steps": (lambda: SampleAndRefine(steps=-1), InputError, ["steps >= 0", "-1"]),
     "unknown method": (lambda: SampleAndRefine(method="newton"), InputError, ["riemannian", "newton"]),
     "no restarts": (lambda: Restarts(RandomSearch(), 0), InputError, ["times >= 1", "0"]),
-    "no anchored samples": (lambda: AnchoredSearch(0), InputError, ["samples >= 1", "0"]),
+    "no anchored samples": (lambda: AnchoredSearch(0), InputError, ["at least one sample", "0"]),
     "family without anchors": (
         lambda: Canonicalized(finite_problem().network, finite_problem().family, AnchoredSearch())(finite_problem().g),
         SpaceError,

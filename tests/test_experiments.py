@@ -86,8 +86,8 @@ class TestTraining:
         run = Run.of("toy", row, "accuracy", 0, settings("toy", row, "demo") | {"samples": 100, "epochs": 12})
         task, options = task_of(run), run.options()
         torch.manual_seed(0)
-        learner = build(row, task, options, seed=0)
         train, test = stratified_folds(task.labels, 5, generator=stream())[0]
+        learner = build(row, task, options, train=train, seed=0)
         fit(learner, train, epochs=25, batch=20, learning_rate=1e-3, generator=stream())
         assert accuracy(learner, test, task.labels, batch=50) >= 95
 
@@ -108,8 +108,9 @@ class TestRecords:
             stream.write('{"a": 2')
         with pytest.warns(UserWarning, match="torn"):
             assert read_records(file) == [{"a": 1}]
+        with pytest.warns(UserWarning, match="torn"):
+            append_record(file, {"a": 3})
         assert (tmp_path / "records.jsonl.torn").read_text() == '{"a": 2\n'
-        append_record(file, {"a": 3})
         assert read_records(file) == [{"a": 1}, {"a": 3}]
 
     def test_a_broken_line_in_the_middle_names_file_and_line(self, tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ class TestRecords:
 
 def tiny_table(execute) -> Table:  # type: ignore[no-untyped-def]
     return Table(
-        "tiny", "A table", ("A", "B"), ("accuracy",), lambda row: 2, lambda row, preset: {"epochs": 1}, execute
+        "tiny", "A table", ("A", "B"), ("accuracy",), lambda row: 2, 2, lambda row, preset: {"epochs": 1}, execute
     )
 
 
@@ -150,14 +151,15 @@ class TestRuns:
 
     def test_a_failing_run_does_not_lose_the_others(self, tmp_path: Path) -> None:
         def execute(run, on_epoch) -> dict[str, float]:  # type: ignore[no-untyped-def]
-            if run.row == "A":
-                raise RuntimeError("diverged")
-            return {"accuracy": 1.0}
+            if run.row == "A" and run.split == 0:
+                raise IndexError("out of range")
+            return {"accuracy": 1.0 if run.row == "B" else math.nan}
 
         table, file = tiny_table(execute), tmp_path / "tiny.jsonl"
         failures = run_missing(table, table.runs(), file, show=False)
         assert len(failures) == 2
-        assert "diverged" in failures[0]
+        assert "out of range" in failures[0]
+        assert "accuracy not finite" in failures[1]
         assert [record["row"] for record in read_records(file)] == ["B", "B"]
         summary = summary_of(table, table.runs(), file)
         assert summary.missing() == ["A / accuracy: 0 of 2"]
@@ -206,8 +208,15 @@ class TestCommand:
     def test_unknown_names_get_a_message_and_exit_code_two(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["report", "table-9"]) == 2
         assert "Tables are toy, toy-strict; got 'table-9'" in capsys.readouterr().err
-        assert main(["run", "toy", "--rows", "GINN"]) == 2
+        assert main(["run", "toy", "--rows", "GIN,GINN"]) == 2
         assert "got GINN" in capsys.readouterr().err
+        assert main(["report", "toy", "--splits", "11"]) == 2
+        assert "splits 1 to 10, got 11" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(("name", "begin"), [("a.md", "# Grid"), ("a.html", "<!doctype"), ("a.json", "{")])
+    def test_the_name_of_the_output_file_tells_its_format(self, name: str, begin: str, tmp_path: Path) -> None:
+        assert main(["report", "toy", "--output", str(tmp_path / name), "--results", str(tmp_path)]) == 0
+        assert (tmp_path / name).read_text().startswith(begin)
 
     def test_report_prints_json(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert main(["report", "toy", "--json", "--results", str(tmp_path)]) == 0

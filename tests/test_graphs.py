@@ -122,12 +122,23 @@ class TestSpectra:
         second = spectra([matrix, matrix])[1]
         assert torch.equal(first.eigenvectors, second.eigenvectors)
 
+    def test_no_graph_is_decomposed_twice_whatever_batches_it_comes_in(self, monkeypatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
+        monkeypatch.setenv("ADACANON_CACHE", str(tmp_path))
+        matrices = [shift_matrix(graph_of(nx.path_graph(n))) for n in range(2, 8)]
+        expected = [spectra([matrix], cache=False)[0] for matrix in matrices]
+        for batch in (matrices[:3], matrices[3:]):
+            spectra(batch)
+        monkeypatch.setattr(torch.linalg, "eigh", lambda *a: pytest.fail("decomposed twice"))
+        for order in ([5, 0, 3], [1, 4, 2]):
+            for index, found in zip(order, spectra([matrices[i] for i in order]), strict=True):
+                assert torch.equal(found.eigenvectors, expected[index].eigenvectors)
+
     def test_a_broken_cache_file_is_reported_and_replaced(self, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setenv("ADACANON_CACHE", str(tmp_path))
         matrix = shift_matrix(graph_of(nx.cycle_graph(9)))
         spectra([matrix])
-        (file,) = tmp_path.rglob("*.pt")
-        file.write_bytes(file.read_bytes()[:200])
+        (file,) = tmp_path.rglob("*.sqlite")
+        file.write_bytes(b"no database" + file.read_bytes()[:200])
         with pytest.warns(UserWarning, match="cannot be read"):
             spectra([matrix])
         assert spectra([matrix])[0].eigenvalues.shape == (9,)
@@ -156,8 +167,18 @@ class TestBands:
                 expected = min(k, partition.bands - 1)
                 assert partition.assign(boundary + noise).tolist() == [expected] * 3
 
-    def test_eigenvalues_outside_the_total_band_belong_to_none(self) -> None:
-        assert dyadic(3).assign(torch.tensor([-0.1, 2.1])).tolist() == [-1, -1]
+    def test_eigenvalues_outside_the_total_band_are_refused_or_left_out_on_purpose(self) -> None:
+        outside = torch.tensor([-0.1, 1.0, 2.1])
+        with pytest.raises(InputError, match=r"2 of 3 eigenvalues lie outside.*\[0, 2\].*Hint: give low= and high="):
+            dyadic(3).assign(outside)
+        assert Partition((0.0, 2.0), partial=True).assign(outside).tolist() == [-1, 0, -1]
+
+    def test_an_operator_with_another_spectrum_does_not_lose_the_signal_silently(self) -> None:
+        graph = graph_of(nx.complete_graph(5))
+        with pytest.raises(InputError, match="outside the bands"):
+            band_coefficients(graph, dyadic(4), operator="adjacency")
+        wide = band_coefficients(graph, uniform(4, low=-5, high=5), operator="adjacency")
+        assert int(wide.sizes.sum()) == 5
 
     def test_uniform_bands_have_equal_width(self) -> None:
         edges = torch.tensor(uniform(5, low=-3, high=2).boundaries)

@@ -200,7 +200,7 @@ def test_grid_search_on_a_product_is_the_brute_force_loop() -> None:
     family, g, network = composed_problem()
     landscape = Landscape(network, family, ClassScore(), g)
     found = GridSearch(size=25).maximize(landscape, generator=seeded(0))
-    rotations = SO3().cover(5)
+    rotations = SO3().cover(12)
     signs = torch.tensor([[1.0, 1, 1], [-1, 1, 1]], dtype=torch.float64)
     forms = torch.einsum("bni,kji,sj->ksbnj", g, rotations, signs)
     values = network(forms.flatten(0, 2).detach()).unflatten(0, forms.shape[:3]).flatten(0, 1).max(0).values

@@ -183,7 +183,7 @@ def test_product_distance_is_euclidean_in_its_factors() -> None:
 def test_product_cover_holds_all_combinations() -> None:
     shift, angle = Product(Finite(3), Circle()).cover(16)
     pairs = {(int(k), round(float(t), 6)) for k, t in zip(shift, angle, strict=True)}
-    assert len(pairs) == len(shift) == 3 * 4
+    assert len(pairs) == len(shift) == 3 * 5
 
 
 # Orthogonal groups

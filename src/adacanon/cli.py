@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
+try:
+    import tyro
+except ModuleNotFoundError as error:
+    raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
 from adacanon.errors import AdacanonError
 from adacanon.experiments.run import Run, Table, missing
@@ -16,6 +19,7 @@ from adacanon.reports.render import headings, table_rows, to_html, to_markdown
 from adacanon.reports.summary import Summary
 
 RESULTS = Path("results")
+DESCRIPTION = "Adaptive canonicalization: give any network a symmetry. One command for each table of the paper."
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Execute:
     table: tyro.conf.Positional[str]
     """Name of the table, see ``adacanon list``."""
     rows: tuple[str, ...] = ()
-    """Only these rows."""
+    """Only these rows, separated by spaces or commas."""
     splits: int | None = None
     """This many splits per row instead of the table's own number."""
     threads: int = 2
@@ -53,7 +57,7 @@ class Execute:
     def __call__(self) -> int:
         import torch
 
-        torch.set_num_threads(self.threads)
+        torch.set_num_threads(max(1, self.threads))
         table = table_named(self.table)
         runs = _runs(table, self.rows, self.splits)
         failures = run_missing(table, runs, _file(self.results, table))
@@ -68,7 +72,7 @@ class Report:
     table: tyro.conf.Positional[str]
     """Name of the table, see ``adacanon list``."""
     rows: tuple[str, ...] = ()
-    """Only these rows."""
+    """Only these rows, separated by spaces or commas."""
     splits: int | None = None
     """This many splits per row instead of the table's own number."""
     format: Literal["terminal", "markdown", "html", "json"] = "terminal"
@@ -84,7 +88,9 @@ class Report:
         table = table_named(self.table)
         runs = _runs(table, self.rows, self.splits)
         summary = summary_of(table, runs, _file(self.results, table))
-        text = _rendered(summary, "json" if self.json else self.format)
+        if not _file(self.results, table).exists():
+            print(f"There are no records in {_file(self.results, table)}; see adacanon run --help", file=sys.stderr)
+        text = _rendered(summary, self._format())
         if text is None:
             _print_table(summary)
         elif self.output is None:
@@ -93,6 +99,12 @@ class Report:
             self.output.parent.mkdir(parents=True, exist_ok=True)
             self.output.write_text(text, encoding="utf-8")
         return 0
+
+    def _format(self) -> str:
+        """As asked for, or as the name of the output file says."""
+        if self.json or self.format != "terminal" or self.output is None:
+            return "json" if self.json else self.format
+        return {".html": "html", ".json": "json"}.get(self.output.suffix, "markdown")
 
 
 @dataclass(frozen=True)
@@ -109,7 +121,7 @@ class Demo:
 
         from adacanon.experiments.demo import demo
 
-        torch.set_num_threads(self.threads)
+        torch.set_num_threads(max(1, self.threads))
         summary, page, failures = demo(self.folder)
         _print_table(summary)
         print(f"The page with the picture: {page}")
@@ -126,22 +138,21 @@ Command = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point; the exit code is zero if all went well."""
-    command = tyro.cli(Command, prog="adacanon", description=__doc_main__, args=arguments)  # type: ignore[call-overload]
+    command = tyro.cli(Command, prog="adacanon", description=DESCRIPTION, args=arguments)  # type: ignore[call-overload]
     try:
         return command()
+    except KeyboardInterrupt:
+        print("Stopped. What was finished is kept; the same command goes on from there.", file=sys.stderr)
+        return 130
     except AdacanonError as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         print(f"{type(error).__name__}: {error}{notes}", file=sys.stderr)
         return 2
 
 
-__doc_main__ = (
-    "Adaptive canonicalization: give any network a symmetry. Regenerates the paper's tables from one command each."
-)
-
-
 def _runs(table: Table, rows: tuple[str, ...], splits: int | None) -> list[Run]:
-    return table.runs(rows=checked_rows(table, rows), splits=splits)
+    names = tuple(name.strip() for row in rows for name in row.split(",") if name.strip())
+    return table.runs(rows=checked_rows(table, names), splits=splits)
 
 
 def _file(results: Path, table: Table) -> Path:

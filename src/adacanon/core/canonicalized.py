@@ -18,6 +18,7 @@ from adacanon.core.pytree import (
     distinct_rows,
     flatten_leading,
     map_tensors,
+    owners,
     slice_rows,
     take,
     tensors,
@@ -51,7 +52,7 @@ class Canonical:
     def forms(self) -> Tree:
         """The canonical forms :math:`\\kappa_{u_d}(g)`, a tree with leaves (batch, forms, ...)."""
         batch, forms = self.scores.shape
-        owner = torch.arange(batch, device=self.scores.device).repeat_interleave(forms)
+        owner = owners(batch, forms, self.scores.device)
         pairs = self.family.transform(self.g, flatten_leading(self.parameters, 2), owner)
         return unflatten_leading(pairs, (batch, forms))
 
@@ -69,7 +70,8 @@ class Canonicalized(nn.Module):
     is given and otherwise from a stream that is saved with the model too.
 
     Args:
-        network: :math:`f`, any module from the family's forms to (pairs, classes).
+        network: :math:`f`, any module from the family's forms to (pairs, classes). A plain function is called as it is:
+            what it hides cannot be put in evaluation mode.
         family: :math:`\kappa`, which names the space and transforms.
         maximizer: the search.
         prior: :math:`h`; a form per class unless the prior is shared.
@@ -84,7 +86,7 @@ class Canonicalized(nn.Module):
         >>> model(torch.randn(5, 4, 3)).shape
         torch.Size([5, 2])
 
-    Reference: Lin & Levie, "Adaptive Canonicalization", ICLR 2026, Definition 6.
+    Reference: Lin & Levie, ICLR 2026, section "Prior Maximization Adaptive Canonicalization".
     """
 
     seed: Tensor
@@ -106,6 +108,7 @@ class Canonicalized(nn.Module):
                 f"chunk must be a positive number of pairs or None, got {chunk}. "
                 "Hint: None chooses by the size of a form"
             )
+        _check_parts(family, maximizer, prior)
         self.network = network
         self.family = family
         self.maximizer = maximizer
@@ -166,6 +169,7 @@ class Canonicalized(nn.Module):
             torch.autocast(device, enabled=False),
         ):
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
+            _check_ids(ids, batch_size(g))
             landscape = Landscape(network, self.family, self.prior, g, chunk=self.chunk, ids=ids)
             try:
                 found = self.maximizer.maximize(landscape, generator=generator or self._next_generator())
@@ -185,7 +189,7 @@ class Canonicalized(nn.Module):
     def _at(self, g: Tree, found: Found, chunk: int | None) -> Tensor:
         """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
         batch, forms = found.values.shape
-        owner = torch.arange(batch, device=found.values.device).repeat_interleave(forms)
+        owner = owners(batch, forms, found.values.device)
         pairs = flatten_leading(found.parameters, 2)
         first, inverse = distinct_rows(owner, pairs)
         outputs = self._outputs(g, take(pairs, first), owner[first], chunk)
@@ -235,8 +239,6 @@ class Objective(nn.Module):
         self, g: Any, targets: Tensor, ids: Tensor | None = None, *, generator: torch.Generator | None = None
     ) -> Tensor:
         """The loss; ``ids`` name the samples for searches that remember them from epoch to epoch."""
-        if ids is not None and ids.shape[:1] != targets.shape[:1]:
-            raise ShapeError(f"Objective expects one id per sample, {targets.shape[0]}, got shape {tuple(ids.shape)}")
         return self.loss(self.model(g, ids=ids, generator=generator), targets)
 
 
@@ -245,13 +247,31 @@ def _evaluation_mode(network: Any) -> Iterator[None]:
     """Put a network in evaluation mode and give every module its own flag back."""
     modules = list(network.modules()) if isinstance(network, nn.Module) else []
     flags = [module.training for module in modules]
-    if any(flags):
-        network.eval()
+    for module in modules:
+        module.training = False  # the flag alone: train() may do more, such as merging adapters
     try:
         yield
     finally:
         for module, flag in zip(modules, flags, strict=True):
             module.training = flag
+
+
+def _check_parts(family: Any, maximizer: Any, prior: Any) -> None:
+    expected = {"family": (family, Family, "Rotations()"), "prior": (prior or ClassScore(), Prior, "ClassScore()")}
+    for name, (part, kind, example) in expected.items():
+        if not isinstance(part, kind):
+            raise InputError(f"The {name} must be a {kind.__name__}, got {part!r}. Hint: an instance such as {example}")
+    if isinstance(maximizer, type) or not hasattr(maximizer, "maximize"):
+        raise InputError(
+            f"The maximizer must be an object with a method maximize, got {maximizer!r}. "
+            "Hint: an instance such as SampleAndRefine(samples=50, steps=3)"
+        )
+
+
+def _check_ids(ids: Any, batch: int) -> None:
+    if ids is not None and (not isinstance(ids, Tensor) or ids.shape != (batch,)):
+        came = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
+        raise ShapeError(f"ids must be a tensor with one id per sample, shape ({batch},), got {came}")
 
 
 def _checked(found: Found, landscape: Landscape) -> Found:

@@ -42,6 +42,7 @@ def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     """Binary labels and which of them are known, both (batch, classes)."""
     if logits.dim() != 2 or logits.shape[0] == 0:
         raise ShapeError(f"one_vs_rest expects logits of shape (batch, classes), got {tuple(logits.shape)}")
+    targets = torch.as_tensor(targets, device=logits.device)
     if targets.dim() == 1 and logits.shape[1] == 1:
         targets = targets.unsqueeze(1)
     if targets.dim() == 1 and targets.shape[0] == logits.shape[0]:
@@ -49,7 +50,8 @@ def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     if targets.shape != logits.shape:
         raise ShapeError(
             f"one_vs_rest expects targets of shape ({logits.shape[0]},) or {tuple(logits.shape)}, "
-            f"got {tuple(targets.shape)}. Hint: the network's number of classes must match the labels"
+            f"got {tuple(targets.shape)}. Hint: one class index per sample, or one label "
+            "for each of the network's number of classes"
         )
     known = ~targets.isnan() if targets.is_floating_point() else targets >= 0
     labels = torch.where(known, targets, 0).to(logits.dtype)

@@ -13,6 +13,7 @@ from adacanon.core.pytree import (
     Tree,
     batch_size,
     cast_like,
+    concatenate,
     flatten_leading,
     map_tensors,
     row_numel,
@@ -100,8 +101,7 @@ class Landscape:
             gradients.append(gradient)
         value = torch.cat(values)
         self._check(value.unsqueeze(1), owner)
-        gradient = map_tensors(lambda *leaves: torch.cat(leaves), gradients[0], *gradients[1:])
-        return value.reshape(shape), unflatten_leading(gradient, tuple(shape))
+        return value.reshape(shape), unflatten_leading(concatenate(gradients), tuple(shape))
 
     def place(self, points: Tree) -> Tree:
         """Points as drawn by a space, on the device and in the precision of the batch."""

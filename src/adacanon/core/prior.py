@@ -13,7 +13,8 @@ from adacanon.errors import InputError, ShapeError
 class Prior(ABC):
     r"""What the search maximizes: :math:`h_d(f_d(x))`, one value per form.
 
-    A prior with ``shared = False`` has one form per class, otherwise one form serves all outputs.
+    A prior with ``shared = False`` has one form per class, and :math:`h_d` then acts on the score of class d alone;
+    otherwise one form serves all outputs.
     """
 
     @property
@@ -43,7 +44,7 @@ class ClassScore(Prior):
 
 
 class Monotone(Prior):
-    r"""Any continuous strictly monotonic :math:`h_d`, increasing or decreasing, one for all classes or one for each.
+    r"""Any continuous monotonic :math:`h_d`, increasing or decreasing, one for all classes or one for each.
 
     A monotone prior has the maximizers of :math:`\pm f_d`. The search ranks by that signed score, because a
     saturating prior such as the sigmoid ties its candidates and loses their gradients.
@@ -116,7 +117,7 @@ def _class_scores(outputs: Tensor) -> Tensor:
     if outputs.dim() != 2:
         raise ShapeError(
             f"A form per class needs network outputs of shape (pairs, classes), got {tuple(outputs.shape)}. "
-            "Hint: for dense outputs use one shared form, prior=NegativeEntropy()"
+            "Hint: for a single score, outputs.unsqueeze(-1); for dense outputs, prior=NegativeEntropy()"
         )
     return outputs
 

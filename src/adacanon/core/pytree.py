@@ -59,6 +59,11 @@ def unflatten_leading(tree: Tree, shape: tuple[int, ...]) -> Tree:
     return map_tensors(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), tree)
 
 
+def owners(batch: int, forms: int, device: torch.device) -> Tensor:
+    """The input that each pair of a flattened (batch, forms) belongs to."""
+    return torch.arange(batch, device=device).repeat_interleave(forms)
+
+
 def concatenate(trees: Iterable[Tree]) -> Tree:
     """Join trees of the same structure along the leading axis."""
     first, *rest = trees

@@ -51,7 +51,7 @@ class Space(ABC):
 
     @abstractmethod
     def distance(self, u: Tree, v: Tree) -> Tensor:
-        """Geodesic distance, over the leading axes."""
+        """Distance over the leading axes: geodesic, or chordal where geodesics have no closed form."""
 
     @abstractmethod
     def identity(self) -> Tree:

@@ -39,9 +39,11 @@ def demo(folder: Path, *, show: bool = True) -> tuple[Summary, Path, list[str]]:
     runs = TOY.runs(splits=SPLITS, preset="demo")
     failures = run_missing(TOY, runs, file, show=show)
     summary = summary_of(TOY, runs, file)
-    accuracy = {row: cells["accuracy"].mean or 0.0 for row, cells in summary.cells.items()}
+    means = {row: cells["accuracy"].mean for row, cells in summary.cells.items()}
+    accuracy = {row: mean for row, mean in means.items() if mean is not None}
     run = next(run for run in runs if run.row == "A-NLSF")
-    page.write_text(to_html(summary, body=TEXT + as_html_image(draw(story(run, accuracy)), alt="the toy problem")))
+    picture = as_html_image(draw(story(run, accuracy)), alt="the toy problem")
+    page.write_text(to_html(summary, body=TEXT + picture), encoding="utf-8")
     return summary, page, failures
 
 
@@ -51,8 +53,8 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
     task = task_of(run)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        learner = build("A-NLSF", task, options, seed=0)
         everything = torch.arange(options["samples"])
+        learner = build("A-NLSF", task, options, train=everything, seed=0)
         generator = torch.Generator().manual_seed(0)
         fit(learner, everything, epochs=8, batch=options["batch"], learning_rate=1e-3, generator=generator)
     assert isinstance(learner.module, Objective)

@@ -1,7 +1,7 @@
 """Methods bound to their data: what the training loop needs of each."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -61,14 +61,14 @@ class SharedGraphClassifier:
         return torch.cat([self._scores(rows) for rows in index.split(GRAPHS_PER_PASS)])
 
     def _scores(self, index: Tensor) -> Tensor:
-        x = self.signals[index]
-        edges, graph = _copies(self.edge_index, x.shape[0], x.shape[1])
-        return self.module(x.flatten(0, 1), edges, graph)
+        graphs, nodes, edges = len(index), self.signals.shape[1], self.edge_index.shape[1]
+        edge_index, graph = self._copies
+        x = self.signals[index].flatten(0, 1)
+        return self.module(x, edge_index[:, : graphs * edges], graph[: graphs * nodes])
 
-
-@lru_cache(maxsize=4)
-def _copies(edge_index: Tensor, graphs: int, nodes: int) -> tuple[Tensor, Tensor]:
-    """The disjoint union of copies of one graph, and the copy that each node belongs to."""
-    offset = nodes * torch.arange(graphs)
-    edges = edge_index.unsqueeze(1) + offset.unsqueeze(1)
-    return edges.reshape(2, -1), torch.arange(graphs).repeat_interleave(nodes)
+    @cached_property
+    def _copies(self) -> tuple[Tensor, Tensor]:
+        """The disjoint union of copies of the graph, and the copy that each node belongs to."""
+        copies, nodes = torch.arange(GRAPHS_PER_PASS), self.signals.shape[1]
+        edges = self.edge_index.unsqueeze(1) + nodes * copies.unsqueeze(1)
+        return edges.reshape(2, -1), copies.repeat_interleave(nodes)

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adacanon.errors import InputError, ScoreError
 from adacanon.training.records import Record, append_record, read_records, versions
 
 Settings = dict[str, Any]
@@ -46,6 +48,7 @@ class Table:
 
     Attributes:
         splits: how many splits a row gets when none are asked for.
+        most_splits: how many there are.
         settings: everything that a cell's result depends on, by row and preset.
         execute: trains one run and returns its metrics, "accuracy" among them.
     """
@@ -55,12 +58,15 @@ class Table:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     splits: Callable[[str], int]
+    most_splits: int
     settings: Callable[[str, str], Settings]
     execute: Callable[[Run, OnEpoch], dict[str, float]]
     notes: tuple[str, ...] = ()
 
     def runs(self, *, rows: tuple[str, ...] = (), splits: int | None = None, preset: str = "paper") -> list[Run]:
         """The runs of the chosen rows."""
+        if splits is not None and not 1 <= splits <= self.most_splits:
+            raise InputError(f"{self.name} has splits 1 to {self.most_splits}, got {splits}")
         return [
             Run.of(self.name, row, column, split, self.settings(row, preset))
             for row in rows or self.rows
@@ -73,6 +79,9 @@ def complete(table: Table, run: Run, file: Path, *, on_epoch: OnEpoch = lambda e
     """Execute a run and append its record."""
     started = time.perf_counter()
     metrics = table.execute(run, on_epoch)
+    diverged = [name for name, value in metrics.items() if not math.isfinite(value)]
+    if diverged:
+        raise ScoreError(f"The run ended with {', '.join(diverged)} not finite. Hint: lower the learning rate")
     record: Record = {
         "key": run.key,
         "table": run.table,
@@ -90,11 +99,12 @@ def complete(table: Table, run: Run, file: Path, *, on_epoch: OnEpoch = lambda e
 
 def missing(runs: list[Run], file: Path) -> list[Run]:
     """The runs that have no record yet."""
-    done = {record["key"] for record in read_records(file)}
+    done = {record.get("key") for record in read_records(file)}
     return [run for run in runs if run.key not in done]
 
 
 def relevant(runs: list[Run], file: Path) -> list[Record]:
-    """The records of these runs and no others."""
+    """The records of these runs and no others, one each."""
     keys = {run.key for run in runs}
-    return [record for record in read_records(file) if record["key"] in keys]
+    found = {record.get("key"): record for record in read_records(file)}
+    return [record for key, record in found.items() if key in keys]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from adacanon.errors import AdacanonError
 from adacanon.experiments.run import OnEpoch, Run, Table, complete, missing, relevant
 from adacanon.experiments.tables import published
 from adacanon.reports.summary import Summary, summarise
@@ -35,7 +34,7 @@ def run_missing(table: Table, runs: list[Run], file: Path, *, show: bool = True)
             task = progress.add_task(name, total=run.options().get("epochs"))
             try:
                 complete(table, run, file, on_epoch=_advance(progress.update, task, name))
-            except (AdacanonError, RuntimeError, ArithmeticError) as error:
+            except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
                 failures.append(f"{name}: {type(error).__name__}: {error}")
             progress.remove_task(task)
             progress.advance(overall)

@@ -54,7 +54,7 @@ def execute(run: Run, on_epoch: OnEpoch) -> dict[str, float]:
     train, test = stratified_folds(task.labels, options["folds"], generator=generator)[run.split]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = build(run.row, task, options, seed=run.split)
+        learner = build(run.row, task, options, train=train, seed=run.split)
         loss = fit(
             learner,
             train,
@@ -72,17 +72,18 @@ def execute(run: Run, on_epoch: OnEpoch) -> dict[str, float]:
     }
 
 
-def build(row: str, task: GridOrientation, options: dict[str, Any], *, seed: int) -> Learner:
-    """The method of a row on a task."""
+def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: torch.Tensor, seed: int) -> Learner:
+    """The method of a row on a task; ``train`` names the samples that it may look at."""
     hidden, layers = options["hidden"], options["layers"]
     if row in GRAPH_NETWORKS:
         network = GraphNetwork(GRAPH_NETWORKS[row], 2, classes=2, hidden=hidden, layers=layers)
         return SharedGraphClassifier(network, task.signals, task.edge_index, task.labels)
     coefficients = task_coefficients(task, options["bands"], options["decay"])
     if row in ("Gram MLP", "Energy MLP"):
-        grams = standardised(coefficients)
+        grams = standardised(coefficients, train)
         inputs = grams if row == "Gram MLP" else grams.diagonal(dim1=-2, dim2=-1)
-        mlp = SpectralMLP(inputs[0].numel(), 1, classes=2, hidden=hidden, layers=layers)
+        inputs = inputs.flatten(1).unsqueeze(-1)
+        mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=hidden, layers=layers)
         return TensorClassifier(mlp, inputs, task.labels)
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
@@ -90,10 +91,10 @@ def build(row: str, task: GridOrientation, options: dict[str, Any], *, seed: int
     return CanonicalizedGraphs(Objective(model), coefficients, task.labels)
 
 
-def standardised(coefficients: BandCoefficients) -> torch.Tensor:
-    """Band Gram matrices scaled by the root mean square of each band over the data set; labels are not used."""
+def standardised(coefficients: BandCoefficients, train: torch.Tensor) -> torch.Tensor:
+    """Band Gram matrices scaled by the root mean square of each band over the training part."""
     grams = coefficients.grams()
-    scale = grams.square().mean(dim=(0, 2, 3), keepdim=True).sqrt()
+    scale = grams[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt()
     return grams / scale.clamp(min=torch.finfo(grams.dtype).tiny)
 
 
@@ -133,6 +134,7 @@ def _table(name: str, title: str, notes: tuple[str, ...]) -> Table:
         rows=ROWS,
         columns=("accuracy",),
         splits=_splits,
+        most_splits=PRESETS["paper"]["folds"],
         settings=partial(settings, name),
         execute=execute,
         notes=notes,

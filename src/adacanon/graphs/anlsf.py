@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
-from adacanon.errors import InputError
+from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
@@ -36,9 +36,15 @@ class SpectralMLP(nn.Module):
         blocks: list[nn.Module] = [nn.Flatten()]
         for a, b in pairwise(widths):
             blocks += [nn.Linear(a, b), nn.ReLU(), nn.Dropout(dropout)]
+        self.shape = (rows, channels)
         self.layers = nn.Sequential(*blocks, nn.Linear(widths[-1], classes))
 
     def forward(self, coefficients: Tensor) -> Tensor:
+        if coefficients.shape[1:] != self.shape:
+            raise ShapeError(
+                f"SpectralMLP expects coefficients of shape (pairs, {self.shape[0]}, {self.shape[1]}), "
+                f"got {tuple(coefficients.shape)}. Hint: rows is the sum of J_k, channels the number of node features"
+            )
         return self.layers(coefficients)
 
 

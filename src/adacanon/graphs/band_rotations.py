@@ -10,7 +10,7 @@ from adacanon.core.family import Family
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
-from adacanon.graphs.shift_operators import ShiftOperator
+from adacanon.graphs.shift_operators import ShiftOperator, known_operator
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
 
@@ -36,6 +36,10 @@ class BandRotations(Family):
     operator: ShiftOperator = "normalized"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.partition, Partition):
+            raise InputError(f"BandRotations needs a partition, got {self.partition!r}. Hint: BandRotations(dyadic(8))")
+        if isinstance(self.operator, str):
+            known_operator(self.operator)
         if len(self.rows_per_band) != self.partition.bands or min(self.rows_per_band) < 1:
             raise InputError(
                 f"rows must be positive, one for each of the {self.partition.bands} bands, got {self.rows}"

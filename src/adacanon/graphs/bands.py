@@ -16,10 +16,15 @@ class Partition:
     r"""Bands :math:`[b_0, b_1), \dots, [b_{B-1}, b_B]` with boundaries :math:`b_0 < \dots < b_B`.
 
     The last band is closed, since :math:`\lambda = 2` occurs in every bipartite component. An eigenvalue that equals
-    a boundary up to rounding belongs to the band above it. Eigenvalues outside :math:`[b_0, b_B]` belong to no band.
+    a boundary up to rounding belongs to the band above it.
+
+    Args:
+        boundaries: :math:`b_0, \dots, b_B`.
+        partial: leave out eigenvalues outside :math:`[b_0, b_B]`, instead of refusing them.
     """
 
     boundaries: tuple[float, ...]
+    partial: bool = False
 
     def __post_init__(self) -> None:
         if len(self.boundaries) < 2 or any(a >= b for a, b in zip(self.boundaries, self.boundaries[1:], strict=False)):
@@ -31,11 +36,18 @@ class Partition:
         return len(self.boundaries) - 1
 
     def assign(self, eigenvalues: Tensor) -> Tensor:
-        """The band 0 .. B-1 of every eigenvalue, or -1 outside the total band."""
+        """The band 0 .. B-1 of every eigenvalue; in a partial partition, -1 outside the total band."""
         edges = torch.tensor(self.boundaries, dtype=torch.float64)
         slack = _ROUNDING * float(edges[-1] - edges[0])
         band = torch.bucketize(eigenvalues.double() + slack, edges[1:-1].contiguous(), right=True)
         inside = (eigenvalues >= edges[0] - slack) & (eigenvalues <= edges[-1] + slack)
+        if not self.partial and not bool(inside.all()):
+            raise InputError(
+                f"{int((~inside).sum())} of {inside.numel()} eigenvalues lie outside the bands, which cover "
+                f"[{float(edges[0]):g}, {float(edges[-1]):g}]; the spectrum is [{float(eigenvalues.min()):g}, "
+                f"{float(eigenvalues.max()):g}]. Hint: give low= and high= to dyadic or uniform, or Partition(..., "
+                "partial=True) to leave them out"
+            )
         return torch.where(inside, band, -1)
 
 

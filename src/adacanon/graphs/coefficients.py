@@ -79,7 +79,7 @@ def band_coefficients(
         raise ShapeError(f"All graphs must have the same number of node features, got {sorted(channels)}")
     operators = [_operator(graph, index, operator) for index, graph in enumerate(graphs)]
     pairs = zip(spectra(operators, cache=cache), signals, strict=True)
-    return coefficients_of(pairs, partition, dtype=dtype)
+    return coefficients_of(pairs, partition, dtype=dtype).to(graphs[0].x.device)
 
 
 def coefficients_of(
@@ -157,7 +157,12 @@ def list_of_graphs(graphs: Any) -> Sequence[Any]:
         graphs = graphs.to_data_list()
     elif hasattr(graphs, "edge_index"):
         graphs = [graphs]
+    if not isinstance(graphs, Iterable) or isinstance(graphs, Tensor):
+        raise ShapeError(f"Expected torch-geometric graphs, a Batch or BandCoefficients, got {type(graphs).__name__}")
     graphs = list(graphs)
+    strangers = [type(graph).__name__ for graph in graphs if not hasattr(graph, "edge_index")]
+    if strangers:
+        raise ShapeError(f"Expected graphs with x and edge_index, got {strangers[0]}. Hint: torch_geometric.data.Data")
     if not graphs:
         raise InputError("The batch is empty. Hint: skip empty batches, or set drop_last in the loader")
     return graphs
@@ -172,7 +177,12 @@ def node_signal(graph: Any, index: int) -> Tensor:
             f"Graph {index} needs node features x of shape ({nodes}, channels), got {came}. "
             "Hint: give graphs without features a constant one, data.x = torch.ones(data.num_nodes, 1)"
         )
-    x = x.detach().cpu().double()
+    if x.requires_grad:
+        raise InputError(
+            f"The node features of graph {index} require gradients, which do not pass through cached coefficients. "
+            "Hint: data.x = data.x.detach(), and embed linearly after the projection"
+        )
+    x = x.cpu().double()
     if not bool(x.isfinite().all()):
         raise InputError(f"The node features of graph {index} hold {int((~x.isfinite()).sum())} NaN or infinite values")
     return x

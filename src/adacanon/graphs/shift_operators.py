@@ -23,6 +23,8 @@ def adjacency(graph: Any) -> Tensor:
     source, target = _checked_edges(graph.edge_index, nodes)
     weight = getattr(graph, "edge_weight", None)
     weight = torch.ones(source.shape[0]) if weight is None else weight.reshape(-1).cpu()
+    if weight.shape != source.shape:
+        raise ShapeError(f"edge_weight must have one entry for each of the {source.shape[0]} edges, got {len(weight)}")
     matrix = torch.zeros(nodes, nodes, dtype=torch.float64)
     return _checked_operator(matrix.index_put((source, target), weight.double(), accumulate=True), nodes)
 
@@ -50,10 +52,15 @@ OPERATORS: dict[str, Callable[[Any], Tensor]] = {
 
 def shift_matrix(graph: Any, operator: ShiftOperator = "normalized") -> Tensor:
     """The operator's matrix for a graph, checked to be square, finite and symmetric."""
-    if isinstance(operator, str) and operator not in OPERATORS:
-        raise UnknownNameError(f"Shift operators are {', '.join(OPERATORS)} or a function; got {operator!r}")
-    function = OPERATORS[operator] if isinstance(operator, str) else operator
+    function = OPERATORS[known_operator(operator)] if isinstance(operator, str) else operator
     return _checked_operator(function(graph), node_count(graph))
+
+
+def known_operator(name: str) -> str:
+    """The name itself, if there is an operator of that name."""
+    if name not in OPERATORS:
+        raise UnknownNameError(f"Shift operators are {', '.join(OPERATORS)} or a function; got {name!r}")
+    return name
 
 
 def node_count(graph: Any) -> int:

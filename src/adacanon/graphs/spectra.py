@@ -2,10 +2,10 @@
 
 import hashlib
 import os
-import pickle
-import tempfile
+import sqlite3
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,15 +26,17 @@ class Spectrum:
 
 
 def spectra(operators: Sequence[Tensor], *, cache: bool = True) -> list[Spectrum]:
-    """The spectra of symmetric matrices; equal matrices are decomposed once, and a collection is stored as one file."""
+    """The spectra of symmetric matrices; each distinct matrix is decomposed once, in whatever batches it comes."""
     digests = [_digest(matrix) for matrix in operators]
-    distinct = dict(zip(digests, operators, strict=True))
-    file = cache_folder() / "spectra" / f"{_collection_digest(list(distinct))}.pt"
-    known = _load(file) if cache else None
-    if known is None:
-        known = {digest: decompose(matrix) for digest, matrix in distinct.items()}
-        if cache:
-            _store(file, known)
+    known = _load(set(digests)) if cache else {}
+    fresh = {
+        digest: decompose(matrix)
+        for digest, matrix in dict(zip(digests, operators, strict=True)).items()
+        if digest not in known
+    }
+    if cache and fresh:
+        _store(fresh)
+    known |= fresh
     return [known[digest] for digest in digests]
 
 
@@ -49,32 +51,52 @@ def cache_folder() -> Path:
     return Path(os.environ.get("ADACANON_CACHE", default))
 
 
+def _file() -> Path:
+    return cache_folder() / "spectra.sqlite"
+
+
 def _digest(matrix: Tensor) -> str:
     content = matrix.double().contiguous().numpy().tobytes()
     return hashlib.sha256(str(tuple(matrix.shape)).encode() + content).hexdigest()
 
 
-def _collection_digest(digests: list[str]) -> str:
-    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()[:24]
-
-
-def _load(file: Path) -> dict[str, Spectrum] | None:
-    if not file.exists():
-        return None
+def _load(digests: set[str]) -> dict[str, Spectrum]:
+    """The spectra that are stored; none if the file cannot be read, which is then set aside."""
+    if not _file().exists():
+        return {}
     try:
-        stored = torch.load(file, weights_only=True)
-        return {digest: Spectrum(*pair) for digest, pair in stored.items()}
-    except (RuntimeError, EOFError, OSError, pickle.UnpicklingError, TypeError, AttributeError) as error:
-        warnings.warn(f"The cached spectra in {file} cannot be read ({error}); they are computed again", stacklevel=3)
-        return None
+        with closing(sqlite3.connect(_file(), timeout=30)) as database:
+            return {digest: _unpacked(blob) for digest, blob in _rows(database, digests)}
+    except (sqlite3.DatabaseError, ValueError) as error:
+        aside = _file().with_suffix(".broken")
+        _file().replace(aside)
+        warnings.warn(f"Cached spectra cannot be read ({error}); the file is now {aside}", stacklevel=3)
+        return {}
 
 
-def _store(file: Path, known: dict[str, Spectrum]) -> None:
-    """Write beside the target and rename, so that a reader never sees half a file; a full disk costs only the cache."""
+def _rows(database: sqlite3.Connection, digests: set[str]) -> Iterable[tuple[str, bytes]]:
+    for digest in digests:
+        yield from database.execute("SELECT digest, content FROM spectra WHERE digest = ?", (digest,))
+
+
+def _store(fresh: dict[str, Spectrum]) -> None:
+    """One transaction; a full disk or a folder that cannot be written costs only the cache."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=file.parent, suffix=".part", delete=False) as part:
-            torch.save({digest: (s.eigenvalues, s.eigenvectors) for digest, s in known.items()}, part)
-        Path(part.name).replace(file)
-    except (OSError, RuntimeError) as error:
-        warnings.warn(f"Spectra could not be cached in {file.parent} ({error}); the work goes on", stacklevel=3)
+        _file().parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(_file(), timeout=30)) as database, database:
+            database.execute("CREATE TABLE IF NOT EXISTS spectra (digest TEXT PRIMARY KEY, content BLOB)")
+            rows = ((digest, _packed(spectrum)) for digest, spectrum in fresh.items())
+            database.executemany("INSERT OR IGNORE INTO spectra VALUES (?, ?)", rows)
+    except (OSError, sqlite3.Error) as error:
+        warnings.warn(f"Spectra could not be cached in {_file()} ({error}); the work goes on", stacklevel=3)
+
+
+def _packed(spectrum: Spectrum) -> bytes:
+    """Eigenvalues, then eigenvectors row by row."""
+    return torch.cat([spectrum.eigenvalues, spectrum.eigenvectors.flatten()]).numpy().tobytes()
+
+
+def _unpacked(blob: bytes) -> Spectrum:
+    numbers = torch.frombuffer(bytearray(blob), dtype=torch.float64)
+    nodes = int((numbers.numel() + 0.25) ** 0.5)
+    return Spectrum(numbers[:nodes], numbers[nodes:].reshape(nodes, nodes))

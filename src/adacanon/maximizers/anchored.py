@@ -7,10 +7,10 @@ import torch
 from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.core.space import Space
-from adacanon.errors import InputError, SpaceError
-from adacanon.maximizers.ascent import Method
+from adacanon.errors import SpaceError
+from adacanon.maximizers.ascent import Method, check_ascent
 from adacanon.maximizers.sample_and_refine import refine
-from adacanon.maximizers.selection import best_of, draws
+from adacanon.maximizers.selection import best_of, check_samples, draws
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class AnchoredSearch(Maximizer):
     method: Method = "riemannian"
 
     def __post_init__(self) -> None:
-        if self.samples < 1 or self.steps < 0:
-            raise InputError(f"AnchoredSearch needs samples >= 1 and steps >= 0, got {self.samples} and {self.steps}")
+        check_samples(self.samples)
+        check_ascent(self.steps, self.step_size, self.method)
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         anchors = landscape.family.anchor(landscape.g)

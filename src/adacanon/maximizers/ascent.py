@@ -1,16 +1,26 @@
 """Local refinement of transformations by gradient ascent (paper: Algorithm 1, ``GD_Step``)."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from adacanon.core.maximizer import Found, Landscape
-from adacanon.core.pytree import Tree, add, batch_size, flatten_leading, scale, tensors, unflatten_leading
+from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
 from adacanon.core.space import Space
+from adacanon.errors import InputError
 from adacanon.maximizers.selection import better
 
 Method = Literal["riemannian", "projected"]
+
+
+def check_ascent(steps: int, step_size: float, method: str) -> None:
+    """Refuse settings that mean nothing."""
+    if steps < 0 or step_size <= 0 or method not in get_args(Method):
+        raise InputError(
+            f"Refinement needs steps >= 0, step_size > 0 and a method of {', '.join(get_args(Method))}, "
+            f"got steps={steps}, step_size={step_size}, method={method!r}"
+        )
 
 
 def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, method: Method) -> Found:
@@ -24,7 +34,7 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
     Returns:
         the best points in the shape of ``start``, and their values.
     """
-    owner, shape = _owners(landscape, start)
+    owner, shape = _owners(start)
     space = landscape.space.select(owner)
     value, gradient = landscape.value_and_gradient(start)
     length = step_size * torch.as_tensor(space.diameter).to(value).expand(owner.shape[0]).reshape(shape)
@@ -36,10 +46,9 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
     return best
 
 
-def _owners(landscape: Landscape, start: Tree) -> tuple[Tensor, torch.Size]:
-    count, (batch, forms) = batch_size(start), tensors(start)[0].shape[1:3]
-    sample = torch.arange(batch, device=tensors(start)[0].device)
-    return sample.repeat_interleave(forms).repeat(count), torch.Size((count, batch, forms))
+def _owners(start: Tree) -> tuple[Tensor, torch.Size]:
+    count, batch, forms = shape = tensors(start)[0].shape[:3]
+    return owners(batch, forms, tensors(start)[0].device).repeat(count), shape
 
 
 def _move(space: Space, u: Tree, gradient: Tree, length: Tensor, *, share: float, method: Method) -> Tree:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
-from adacanon.maximizers.selection import best_of, draws
+from adacanon.maximizers.selection import best_of, check_samples, draws
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,9 @@ class RandomSearch(Maximizer):
     """
 
     samples: int = 50
+
+    def __post_init__(self) -> None:
+        check_samples(self.samples)
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         return best_of(landscape, draws(landscape, self.samples, generator))

@@ -7,9 +7,8 @@ import torch
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import Tree, map_tensors
-from adacanon.errors import InputError
-from adacanon.maximizers.ascent import Method, climb
-from adacanon.maximizers.selection import best_of, better, draws
+from adacanon.maximizers.ascent import Method, check_ascent, climb
+from adacanon.maximizers.selection import best_of, better, check_samples, draws
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,8 @@ class SampleAndRefine(Maximizer):
     every: bool = False
 
     def __post_init__(self) -> None:
-        if self.steps < 0 or self.step_size <= 0 or self.method not in ("riemannian", "projected"):
-            raise InputError(
-                "SampleAndRefine needs steps >= 0, step_size > 0 and method 'riemannian' or 'projected', "
-                f"got steps={self.steps}, step_size={self.step_size}, method={self.method!r}"
-            )
+        check_samples(self.samples)
+        check_ascent(self.steps, self.step_size, self.method)
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         blocks = draws(landscape, self.samples, generator)

@@ -14,10 +14,14 @@ BLOCK = 256
 """Candidates drawn at a time; memory depends on this and on the chunk, never on the number of candidates."""
 
 
+def check_samples(samples: int) -> None:
+    """Refuse a number of draws that is none."""
+    if not isinstance(samples, int) or samples < 1:
+        raise InputError(f"A search needs at least one sample, a whole number, got {samples!r}. Hint: samples=50")
+
+
 def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Iterator[Tree]:
     """``count`` draws from the space in blocks (block, batch, *point)."""
-    if count < 1:
-        raise InputError(f"A search needs at least one sample, got {count}. Hint: samples=50 is the default")
     for start in range(0, count, BLOCK):
         points = landscape.space.sample(min(BLOCK, count - start), generator=generator)
         yield candidates(landscape.space, landscape.place(points), landscape.batch)

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from adacanon.core.family import Family
-from adacanon.errors import ShapeError
+from adacanon.errors import InputError, ShapeError
 from adacanon.spaces.so3 import SO3
+
+_EXPECTED = "Rotations expects a tensor of points of shape (batch, points, 3)"
 
 
 @dataclass(frozen=True)
@@ -16,10 +18,15 @@ class Rotations(Family):
     r""":math:`\kappa_R(X) = XR^\top` for clouds X of shape (batch, points, 3), whose rows are points."""
 
     def prepare(self, g: Any) -> Tensor:
-        if not isinstance(g, Tensor) or g.dim() != 3 or g.shape[-1] != 3:
-            came = tuple(g.shape) if isinstance(g, Tensor) else type(g).__name__
-            hint = ". Hint: move the coordinates last, points.mT" if isinstance(g, Tensor) and g.dim() == 3 else ""
-            raise ShapeError(f"Rotations expects points of shape (batch, points, 3), got {came}{hint}")
+        if not isinstance(g, Tensor):
+            raise ShapeError(f"{_EXPECTED}, got {type(g).__name__}. Hint: torch.as_tensor(points)")
+        if g.dim() != 3 or g.shape[-1] != 3:
+            hint = "add the batch, points[None]" if g.dim() == 2 else "move the coordinates last, points.mT"
+            raise ShapeError(f"{_EXPECTED}, got {tuple(g.shape)}. Hint: {hint}")
+        if g.shape[0] > 0 and g.shape[1] == 0:
+            raise ShapeError(f"{_EXPECTED}, got clouds without points. Hint: drop them from the data set")
+        if not g.is_floating_point():
+            raise InputError(f"Rotations expects floating-point coordinates, got {g.dtype}. Hint: points.float()")
         return g
 
     def space(self, g: Tensor) -> SO3:

@@ -67,7 +67,7 @@ class Box(Space):
     def cover(self, count: int | None = None) -> Tensor:
         """The additive recurrence with the generalised golden ratio, which spreads any number of points evenly."""
         if count is None or count < 1:
-            raise InputError(f"A covering set of a box needs a positive size, got {count}")
+            raise InputError(f"A covering set of a box needs a positive size, got {count}. Hint: GridSearch(64)")
         dimension = len(self.low)
         ratio = 2.0
         for _ in range(64):

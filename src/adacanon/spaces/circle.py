@@ -46,5 +46,5 @@ class Circle(Space):
     def cover(self, count: int | None = None) -> Tensor:
         """``count`` equally spaced angles, from zero."""
         if count is None or count < 1:
-            raise InputError(f"A covering set of the circle needs a positive size, got {count}")
+            raise InputError(f"A covering set of the circle needs a positive size, got {count}. Hint: GridSearch(64)")
         return self.project(2 * math.pi * torch.arange(count, dtype=torch.float64) / count)

@@ -138,7 +138,7 @@ class Orthogonal(Space):
         """Frames narrower than J have no further columns; square matrices continue with the identity."""
         if self.columns is None:
             return torch.ones(())
-        return (torch.arange(self.width) < sizes[:, None, None]).double()
+        return (torch.arange(self.width, device=sizes.device) < sizes[:, None, None]).double()
 
     def _padded(self, u: Tensor, scale: float | Tensor = 1.0) -> Tensor:
         """Put the identity block outside the mask, so that decompositions act on the corner alone."""

@@ -7,7 +7,7 @@ Write :math:`C = QR` with orthonormal :math:`Q \in \mathbb R^{M\times r}`. The f
 - the matrices with at least J + r - M singular values equal to one and the others at most one, if J < M < J + r;
 - orthonormal frames, if M <= J.
 
-Neither drawing nor refining a block depends on the size of the graph that it stands for.
+Points and their refinement do not grow with the graph that they stand for; only the draws look at M numbers each.
 """
 
 import torch
@@ -105,6 +105,7 @@ class OrthogonalBlocks(Space):
         return v.flatten(-3).norm(dim=-1)
 
     def distance(self, u: Tensor, v: Tensor) -> Tensor:
+        """Chordal: the Frobenius norm of the difference."""
         return self.norm(u - v)
 
     def identity(self) -> Tensor:

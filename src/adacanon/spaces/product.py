@@ -1,11 +1,14 @@
 """Products of spaces: points are tuples."""
 
+import math
+
 import torch
 from torch import Tensor
 
 from adacanon.core.pytree import Tree, batch_size, map_tensors, take
 from adacanon.core.space import Space, candidates
 from adacanon.errors import ShapeError
+from adacanon.spaces.finite import Finite
 
 
 class Product(Space):
@@ -77,16 +80,13 @@ class Product(Space):
 
     def cover(self, count: int | None = None) -> Tree:
         """All combinations of the factors' covering sets, about ``count`` in all."""
-        per_factor = None if count is None else max(1, round(count ** (1 / len(self.factors))))
-        covers = [space.cover(_size(space, per_factor)) for space in self.factors]
+        finite = [space for space in self.factors if isinstance(space, Finite)]
+        rest = None if count is None else count / math.prod(space.size for space in finite)
+        free = len(self.factors) - len(finite)
+        size = None if rest is None or not free else max(1, round(rest ** (1 / free)))
+        covers = [space.cover(None if isinstance(space, Finite) else size) for space in self.factors]
         index = torch.cartesian_prod(*(torch.arange(batch_size(cover)) for cover in covers)).reshape(-1, len(covers))
         return tuple(self._per_member(s, take(c, i)) for s, c, i in zip(self.factors, covers, index.T, strict=True))
 
     def _per_member(self, space: Space, points: Tree) -> Tree:
         return points if self.members is None else candidates(space, points, self.members)
-
-
-def _size(space: Space, per_factor: int | None) -> int | None:
-    from adacanon.spaces.finite import Finite
-
-    return None if isinstance(space, Finite) else per_factor

@@ -63,7 +63,7 @@ class SO3(Space):
     def cover(self, count: int | None = None) -> Tensor:
         """The super-Fibonacci set of ``count`` rotations."""
         if count is None:
-            raise InputError("A covering set of SO(3) needs its size. Hint: SO3().cover(100)")
+            raise InputError("A covering set of SO(3) needs its size. Hint: GridSearch(100), or SO3().cover(100)")
         return super_fibonacci(count)
 
 

@@ -27,11 +27,12 @@ def append_record(file: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_records(file: Path) -> list[Record]:
-    """All records of a file, none if it does not exist; a torn last line is moved to ``<file>.torn`` and reported."""
-    if not file.exists():
-        return []
-    _set_torn_line_aside(file)
-    return [_parse(file, number, line) for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)]
+    """All records of a file, none if it does not exist; a torn last line is reported and left for the next writer."""
+    content = file.read_text(encoding="utf-8") if file.exists() else ""
+    whole, _, torn = content.rpartition("\n")
+    if torn:
+        warnings.warn(f"{file} ends in the middle of a record; the torn line is ignored", stacklevel=2)
+    return [_parse(file, number, line) for number, line in enumerate(whole.splitlines(), 1)]
 
 
 def versions() -> dict[str, str]:
@@ -43,12 +44,15 @@ def versions() -> dict[str, str]:
 
 def _parse(file: Path, number: int, line: str) -> Record:
     try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
+        record = json.loads(line)
+    except json.JSONDecodeError:
+        record = None
+    if not isinstance(record, dict):
         raise DataError(
             f"{file}, line {number}: expected one JSON object per line, got {line[:60]!r}. "
             "Hint: restore the file from git"
-        ) from error
+        )
+    return record
 
 
 def _set_torn_line_aside(file: Path) -> None:
