@@ -13,6 +13,7 @@ from typing import Any
 from adacanon.errors import DataError
 
 Record = dict[str, Any]
+PACKAGE = Path(__file__).parents[1]
 
 
 def append_record(file: Path, record: Mapping[str, Any]) -> None:
@@ -78,11 +79,16 @@ def _version(name: str) -> str:
 
 
 def _commit() -> str:
-    """The commit of the source tree, where there is one."""
-    here = Path(__file__).parent
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    """The commit of the source tree, where there is one, and whether the package differs from it."""
+    commit = _git("rev-parse", "--short=10", "HEAD")
+    changed = _git("status", "--porcelain", "--", str(PACKAGE))
+    return (commit or "unknown") + (" with changes" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
     try:
-        answer = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=10, check=False)
+        answer = subprocess.run(command, cwd=PACKAGE, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
-    return answer.stdout.strip() or "unknown"
+        return ""
+    return answer.stdout.strip()
