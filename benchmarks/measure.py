@@ -37,18 +37,23 @@ def report(rows: list[Row], *, title: str, path: Path | None) -> None:
     """Print an aligned table, and write the rows as JSON if a path is given."""
     print(f"\n{title}\n{table(rows)}")
     if path is not None:
-        path.write_text(json.dumps({"title": title, "rows": rows}, indent=2) + "\n")
+        path.writetext(json.dumps({"title": title, "rows": rows}, indent=2) + "\n")
 
 
 def table(rows: list[Row]) -> str:
     """Rows with the same keys as aligned text: names to the left, numbers to the right."""
     header = list(rows[0])
-    cells = [header] + [[_text(row[key]) for key in header] for row in rows]
+    cells = [header] + [[text(row[key]) for key in header] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
     numeric = [isinstance(rows[0][key], int | float) for key in header]
     return "\n".join(
         "  ".join(_pad(cell, w, n) for cell, w, n in zip(line, widths, numeric, strict=True)) for line in cells
     )
+
+
+def text(value: object) -> str:
+    """A number with four digits, anything else as it is."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def medians(actions: dict[str, Callable[[], object]], *, repetitions: int, clock: Clock) -> dict[str, float]:
@@ -62,10 +67,6 @@ def medians(actions: dict[str, Callable[[], object]], *, repetitions: int, clock
             action()
             seconds[name].append(clock() - begin)
     return {name: statistics.median(values) for name, values in seconds.items()}
-
-
-def _text(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _pad(cell: str, width: int, numeric: bool) -> str:

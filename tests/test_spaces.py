@@ -23,7 +23,7 @@ from adacanon.spaces import (
     rotation_group,
     super_fibonacci,
 )
-from adacanon.spaces.orthogonal_blocks import haar_blocks
+from adacanon.spaces.orthogonal_blocks import gaussian_table, haar_blocks
 from adacanon.testing import check_space
 from oracles.orthogonal_blocks import complete, haar_block
 
@@ -256,13 +256,20 @@ def test_frames_are_the_first_columns_of_haar_matrices() -> None:
 def test_haar_blocks_are_those_of_a_slow_factorisation(rows: int, columns: int) -> None:
     dimensions = [0, 1, 2, 3, 5, 9, columns + 7, columns + 8, 30, 70, 130]
     dimensions = sorted(set(dimensions))
-    blocks = haar_blocks(dimensions, 4, rows=rows, columns=columns, generator=seeded(0))
-    generator = seeded(0)
-    table = torch.cat([torch.randn(64, 4, columns, generator=generator, dtype=torch.float64) for _ in range(3)])
+    blocks = haar_blocks(dimensions, 4, rows=rows, columns=columns, seed=5)
+    table = gaussian_table(max(dimensions), 4, columns, seed=5)
+    assert abs(float(table.mean())) < 0.1
+    assert abs(float(table.std()) - 1) < 0.1
     for index, m in enumerate(dimensions):
         for sample in range(4):
-            expected = haar_block(table[:, sample], m, rows) if m else torch.zeros(rows, columns, dtype=torch.float64)
+            expected = haar_block(table[sample], m, rows) if m else torch.zeros(rows, columns, dtype=torch.float64)
             torch.testing.assert_close(blocks[sample, index], expected, atol=1e-10, rtol=0)
+
+
+def test_a_gaussian_table_begins_like_any_larger_one() -> None:
+    small, large = gaussian_table(70, 3, 2, seed=1), gaussian_table(200, 3, 5, seed=1)
+    assert torch.equal(small, large[:, :70, :2])
+    assert not torch.equal(large[..., 0], large[..., 1])
 
 
 @pytest.mark.parametrize("m", [3, 5, 12])

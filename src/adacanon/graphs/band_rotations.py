@@ -60,8 +60,7 @@ class BandRotations(Family):
         return g
 
     def space(self, g: BandCoefficients) -> OrthogonalBlocks:
-        width, channels = g.factors.shape[-2:]
-        return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, drawn=channels)
+        return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=int(g.factors.shape[2]))
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tensor:
         rotated = u @ g.factors[owner]

@@ -10,6 +10,8 @@ Write :math:`C = QR` with orthonormal :math:`Q \in \mathbb R^{M\times r}`. The f
 Points and their refinement do not grow with the graph that they stand for; only the draws look at M numbers each.
 """
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor
 
@@ -29,8 +31,7 @@ class OrthogonalBlocks(Space):
         sizes: the dimensions :math:`M_k` of each input, (members, bands).
         rows: :math:`J_k` per band.
         columns: :math:`r_k` of each input, (members, bands), or one number T that stands for :math:`\min(M_k, T)`.
-        width: the largest :math:`r_k` that a point has room for.
-        drawn: columns of the table behind the draws; a draw for fewer columns is the beginning of one for more.
+        width: the largest :math:`r_k` that a point has room for; draws for fewer columns begin those for more.
     """
 
     def __init__(
@@ -40,7 +41,6 @@ class OrthogonalBlocks(Space):
         rows: tuple[int, ...],
         columns: int | Tensor,
         width: int | None = None,
-        drawn: int | None = None,
     ) -> None:
         if sizes.dim() != 2 or sizes.shape[1] != len(rows):
             raise ShapeError(
@@ -50,7 +50,6 @@ class OrthogonalBlocks(Space):
         self.rows = rows
         self.columns = sizes.clamp(max=columns) if isinstance(columns, int) else columns
         self.width = width or (columns if isinstance(columns, int) else max(1, int(columns.max())))
-        self.drawn = drawn or self.width
         if min(rows) < 1 or self.width < 1 or (sizes.numel() and int(sizes.min()) < 0):
             raise InputError(f"OrthogonalBlocks needs positive rows and columns, got rows={rows}, columns={columns}")
         if self.columns.shape != sizes.shape or bool((self.columns > sizes.clamp(max=self.width)).any()):
@@ -69,9 +68,7 @@ class OrthogonalBlocks(Space):
         return 2 * torch.minimum(self._height(), self.columns).sum(-1).clamp(min=1).sqrt()
 
     def select(self, owner: Tensor) -> "OrthogonalBlocks":
-        return OrthogonalBlocks(
-            self.sizes[owner], rows=self.rows, columns=self.columns[owner], width=self.width, drawn=self.drawn
-        )
+        return OrthogonalBlocks(self.sizes[owner], rows=self.rows, columns=self.columns[owner], width=self.width)
 
     def sample(self, count: int, *, generator: torch.Generator | None = None) -> Tensor:
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
@@ -79,10 +76,7 @@ class OrthogonalBlocks(Space):
         out = torch.zeros(count, self.members, len(self.rows), max(self.rows), self.width, dtype=torch.float64)
         for k, (seed, rows) in enumerate(zip(seeds, self.rows, strict=True)):
             dimensions, member = self.sizes[:, k].cpu().unique(return_inverse=True)
-            stream = torch.Generator().manual_seed(seed)
-            table = haar_blocks(
-                dimensions.tolist(), count, rows=rows, columns=self.width, drawn=self.drawn, generator=stream
-            )
+            table = haar_blocks(dimensions.tolist(), count, rows=rows, columns=self.width, seed=seed)
             out[:, :, k, :rows] = table[:, member]
         return out * self.mask().cpu()
 
@@ -128,48 +122,53 @@ class OrthogonalBlocks(Space):
         return torch.minimum(self.sizes, torch.tensor(self.rows, device=self.sizes.device))
 
 
-def haar_blocks(
-    dimensions: list[int],
-    count: int,
-    *,
-    rows: int,
-    columns: int,
-    drawn: int | None = None,
-    generator: torch.Generator,
-) -> Tensor:
+def haar_blocks(dimensions: list[int], count: int, *, rows: int, columns: int, seed: int) -> Tensor:
     r"""The upper left blocks of Haar matrices of several dimensions M, from one Gaussian table G.
 
     With :math:`S_M = \sum_{i\le M} g_i g_i^\top = LL^\top`, the frame is :math:`G_{1..M}L^{-\top}`; only its first rows
-    are formed. Rows of G are drawn in order, so the block for M does not depend on the other dimensions.
+    are formed. The entries of G follow from the seed, whatever its size: the block for M depends neither on the
+    other dimensions nor on how many columns there are beside its own.
 
     Args:
         dimensions: increasing M.
-        drawn: columns of G, of which the first ``columns`` are used; the block for fewer begins that for more.
 
     Shape:
         (count, len(dimensions), rows, columns), zero outside min(rows, M) x min(M, columns).
     """
-    g = _gaussian_rows(max(dimensions), count, drawn or columns, generator)[..., :columns]
-    blocks = torch.zeros(count, len(dimensions), rows, columns, dtype=torch.float64)
-    gram, done = torch.zeros(count, columns, columns, dtype=torch.float64), 0
-    for index, m in enumerate(dimensions):
-        gram, done = gram + g[:, done:m].mT @ g[:, done:m], m
-        height, width = min(rows, m), min(m, columns)
-        if m == 0:
-            continue
-        if m < columns + 8:  # the Gram matrix is too ill-conditioned for a Cholesky factor here
-            frame = positive_qr(g[:, :m, :width])[:, :height]
-        else:
-            lower = torch.linalg.cholesky(gram)
-            frame = torch.linalg.solve_triangular(lower, g[:, :height].mT, upper=False).mT
-        blocks[:, index, :height, :width] = frame
-    return blocks
+    m = torch.tensor(dimensions)
+    g = gaussian_table(max(dimensions), count, columns, seed)
+    large = m >= columns + 8  # below, the Gram matrix is too ill-conditioned for a Cholesky factor
+    blocks = g.new_zeros(count, len(dimensions), rows, columns)
+    if not bool(large.all()):
+        blocks[:, ~large] = _blocks_by_qr(g, m[~large], rows)
+    if bool(large.any()):
+        blocks[:, large] = _blocks_by_cholesky(g, m[large].tolist(), rows)
+    inside = (torch.arange(rows)[:, None] < m[:, None, None]) & (torch.arange(columns) < m[:, None, None])
+    return torch.where(inside, blocks, 0.0)
 
 
-def _gaussian_rows(rows: int, count: int, columns: int, generator: torch.Generator) -> Tensor:
-    """(count, rows, columns), a fixed number of rows at a time, so that a longer table begins like a shorter one."""
-    draws = [
-        torch.randn(_ROWS_PER_DRAW, count, columns, generator=generator, dtype=torch.float64)
-        for _ in range(0, max(rows, 1), _ROWS_PER_DRAW)
-    ]
-    return torch.cat(draws)[:rows].transpose(0, 1)
+def _blocks_by_qr(g: Tensor, m: Tensor, rows: int) -> Tensor:
+    """One decomposition for all: rows beyond M are zero, and the first M columns do not see those after them."""
+    height = max(int(m.max()), rows, g.shape[2])
+    padded = torch.nn.functional.pad(g[:, :height], (0, 0, 0, height - min(height, g.shape[1])))
+    stacked = padded.unsqueeze(1) * (torch.arange(height) < m[:, None])[..., None]
+    return positive_qr(stacked)[..., :rows, :]
+
+
+def _blocks_by_cholesky(g: Tensor, dimensions: list[int], rows: int) -> Tensor:
+    edges = [0, *dimensions]
+    grams = [g[:, a:b].mT @ g[:, a:b] for a, b in pairwise(edges)]
+    lower = torch.linalg.cholesky(torch.stack(grams, dim=1).cumsum(1))
+    head = g[:, :rows].mT.unsqueeze(1).expand(-1, len(dimensions), -1, -1)
+    blocks = torch.linalg.solve_triangular(lower, head, upper=False).mT
+    return torch.nn.functional.pad(blocks, (0, 0, 0, rows - blocks.shape[2]))
+
+
+def gaussian_table(rows: int, count: int, columns: int, seed: int) -> Tensor:
+    """(count, rows, columns): each column has its own stream, read a fixed number of rows at a time."""
+    table = torch.empty(columns, -(-max(rows, 1) // _ROWS_PER_DRAW), _ROWS_PER_DRAW, count, dtype=torch.float64)
+    for column, part in enumerate(table):
+        stream = torch.Generator().manual_seed((seed + column * 0x9E3779B97F4A7C15) % 2**63)
+        for block in part:
+            block.normal_(generator=stream)
+    return table.flatten(1, 2)[:, :rows].permute(2, 1, 0).contiguous()

@@ -1,0 +1,49 @@
+"""Write the tables of the documents from the committed results: benchmarks into docs/searches.md, runs into README.md.
+
+A table stands between ``<!-- name -->`` and ``<!-- end -->``.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from adacanon.experiments.runner import summary_of
+from adacanon.experiments.tables import TABLES
+from adacanon.reports.render import markdown_table
+from benchmarks.measure import Row, text
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "results" / "benchmarks"
+
+
+def tables() -> dict[str, str]:
+    """All tables by name, as Markdown."""
+    measured = {file.stem: json.loads(file.read_text()) for file in BENCHMARKS.glob("*.json")}
+    rows = {name: f"{content['title']}\n\n{_markdown(content['rows'])}" for name, content in measured.items()}
+    runs = {
+        name: markdown_table(summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl"))
+        for name, table in TABLES.items()
+    }
+    return rows | runs
+
+
+def filled(document: str, known: dict[str, str]) -> str:
+    """The document with every marked table written anew."""
+    pattern = r"<!-- ([\w-]+) -->\n.*?<!-- end -->"
+    return re.sub(pattern, lambda m: f"<!-- {m[1]} -->\n{known[m[1]]}\n<!-- end -->", document, flags=re.S)
+
+
+def _markdown(rows: list[Row]) -> str:
+    names = list(rows[0])
+    lines = [names, ["---"] * len(names), *([text(row[name]) for name in names] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    known = tables()
+    for path in (ROOT / "README.md", ROOT / "docs" / "searches.md"):
+        path.write_text(filled(path.read_text(), known))
+
+
+if __name__ == "__main__":
+    main()
