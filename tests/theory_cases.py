@@ -34,6 +34,13 @@ class CloudNetwork(nn.Module):
         return torch.tanh(features @ middle * 3) @ outer
 
 
+def kinked_network(seed: int) -> Function:
+    """A small PointNet: ReLU and a maximum over the points, continuous with a discontinuous gradient."""
+    draws = stream(seed)
+    inner, middle, outer = (torch.randn(a, b, generator=draws).double() for a, b in ((3, 16), (16, 32), (32, 4)))
+    return lambda clouds: ((clouds @ inner).relu() @ middle).amax(-2).relu() @ outer
+
+
 def canonicalized(
     network: Function, search: Maximizer, family: Family | None = None, prior: Prior | None = None
 ) -> Canonicalized:

@@ -15,6 +15,7 @@ from theory_cases import (
     canonicalized,
     crossing_path,
     invariance_error,
+    kinked_network,
     largest_change,
     pca_canonicalized,
     random_clouds,
@@ -80,9 +81,17 @@ def test_refining_every_draw_is_closer_to_invariance_than_refining_the_best() ->
     assert invariance("every refined") < 0.7 * invariance("best refined")
 
 
-def test_refining_every_draw_is_continuous() -> None:
+def test_refining_every_draw_is_continuous_where_the_gradient_is() -> None:
     model = canonicalized(NETWORK, SEARCHES["every refined"])
     assert shrinks_with_the_step(model, crossing_path, steps=32, halvings=4)
+
+
+def test_with_kinks_in_the_network_every_refined_search_jumps_and_a_fixed_set_does_not() -> None:
+    """At a kink the gradient jumps, and with it the end of the path; the values on a fixed set do not."""
+    kinked = kinked_network(0)
+    refined = canonicalized(kinked, SEARCHES["every refined once"])
+    assert not shrinks_with_the_step(refined, crossing_path, steps=32, halvings=4)
+    assert shrinks_with_the_step(canonicalized(kinked, SEARCHES["fixed random set"]), crossing_path)
 
 
 def test_a_search_close_to_the_maximum_makes_both_errors_small() -> None:
