@@ -1,0 +1,167 @@
+"""Graph data sets in the TU format (Morris et al., 2020): a folder of text files, one number or pair per line.
+
+Nodes and graphs are counted from one in the files. Node counts come from the graph indicator, never from the edges:
+isolated nodes appear in no edge.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adacanon.errors import DataError, UnknownNameError
+
+Features = Literal["labels", "attributes"]
+"""One-hot node labels alone, or followed by the node attributes where a data set has them."""
+
+NAMES = ("MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "NCI1")
+
+
+@dataclass(frozen=True)
+class GraphDataset:
+    """Graphs as torch-geometric ``Data`` objects with one-hot features, and their classes 0 .. classes - 1."""
+
+    name: str
+    graphs: list[Any]
+    labels: Tensor
+    classes: int
+
+    @property
+    def channels(self) -> int:
+        """Node features."""
+        return int(self.graphs[0].x.shape[1])
+
+
+def load_tu(name: str, *, features: Features = "labels") -> GraphDataset:
+    """A data set from ``ADACANON_DATA/TUDataset``, or fetched by torch-geometric into the cache folder."""
+    if name not in NAMES:
+        raise UnknownNameError(f"TU data sets are {', '.join(NAMES)}; got {name!r}. Hint: PTC in the paper is PTC_MR")
+    return read_tu(raw_folder(name), name, features=features)
+
+
+def is_present(name: str) -> bool:
+    """Whether a data set can be read without fetching it."""
+    return (_local_folder(name) / f"{name}_A.txt").exists()
+
+
+def raw_folder(name: str) -> Path:
+    """The folder of the text files, after fetching them if need be."""
+    if is_present(name):
+        return _local_folder(name)
+    from torch_geometric.datasets import TUDataset
+
+    root = _root()
+    try:
+        TUDataset(str(root), name)
+    except (OSError, RuntimeError) as error:
+        raise DataError(
+            f"{name} is neither in {root} nor could it be fetched ({error}). "
+            "Hint: set ADACANON_DATA to a folder that holds TUDataset/" + name
+        ) from error
+    return _local_folder(name)
+
+
+def read_tu(folder: Path, name: str, *, features: Features = "labels") -> GraphDataset:
+    """Parse a folder of TU text files, checking every count."""
+    indicator = _integers(folder / f"{name}_graph_indicator.txt") - 1
+    labels = _integers(folder / f"{name}_graph_labels.txt")
+    _check_indicator(folder / f"{name}_graph_indicator.txt", indicator, len(labels))
+    edges = _edges(folder / f"{name}_A.txt", indicator)
+    x = _node_features(folder, name, len(indicator), features)
+    classes, y = np.unique(labels, return_inverse=True)
+    return GraphDataset(name, _split(x, edges, indicator, y), torch.from_numpy(y), len(classes))
+
+
+def _root() -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "adacanon"
+    return Path(os.environ.get("ADACANON_DATA") or os.environ.get("ADACANON_CACHE") or cache) / "TUDataset"
+
+
+def _local_folder(name: str) -> Path:
+    return _root() / name / "raw"
+
+
+def _numbers(file: Path) -> np.ndarray:
+    """All numbers of a file with one row per line."""
+    if not file.exists():
+        raise DataError(f"{file} is missing. Hint: a TU folder holds A, graph_indicator and graph_labels at least")
+    try:
+        return np.loadtxt(file, delimiter=",", ndmin=2, dtype=np.float64)
+    except ValueError as error:
+        raise DataError(f"{file}: expected numbers separated by commas, one row per line: {error}") from error
+
+
+def _integers(file: Path) -> np.ndarray:
+    values = _numbers(file)
+    if values.shape[1] != 1 or not np.array_equal(values, np.round(values)):
+        raise DataError(f"{file}: expected one whole number per line, got rows of {values.shape[1]} values")
+    return values[:, 0].astype(np.int64)
+
+
+def _check_indicator(file: Path, indicator: np.ndarray, graphs: int) -> None:
+    """Every graph has nodes, and its nodes stand together."""
+    ordered = len(indicator) > 0 and bool((np.diff(indicator) >= 0).all())
+    if not ordered or not np.array_equal(np.unique(indicator), np.arange(graphs)):
+        raise DataError(
+            f"{file}: expected the graphs 1..{graphs} in order, each with at least one node, "
+            f"got {len(np.unique(indicator))} graphs. Hint: the number of graph labels must match"
+        )
+
+
+def _edges(file: Path, indicator: np.ndarray) -> np.ndarray:
+    """(2, edges) of nodes counted from zero over the whole data set."""
+    edges = _numbers(file)
+    if edges.shape[1] != 2:
+        raise DataError(f"{file}: expected two node ids per line, got {edges.shape[1]}")
+    edges = edges.astype(np.int64).T - 1
+    if edges.min() < 0 or edges.max() >= len(indicator):
+        raise DataError(f"{file}: node ids must lie in 1..{len(indicator)}, got {edges.min() + 1}..{edges.max() + 1}")
+    across = indicator[edges[0]] != indicator[edges[1]]
+    if across.any():
+        raise DataError(f"{file}, line {int(across.argmax()) + 1}: an edge joins two different graphs")
+    return edges
+
+
+def _node_features(folder: Path, name: str, nodes: int, features: Features) -> np.ndarray:
+    """One-hot labels, a constant if there are none, and the attributes if asked for."""
+    label_file, attribute_file = folder / f"{name}_node_labels.txt", folder / f"{name}_node_attributes.txt"
+    parts = [_one_hot(_rows(label_file, nodes)) if label_file.exists() else np.ones((nodes, 1))]
+    if features == "attributes" and attribute_file.exists():
+        parts.append(_rows(attribute_file, nodes))
+    x = np.concatenate(parts, axis=1)
+    if not np.isfinite(x).all():
+        raise DataError(f"{folder}: node features must be finite, {int((~np.isfinite(x)).sum())} are not")
+    return x
+
+
+def _rows(file: Path, nodes: int) -> np.ndarray:
+    values = _numbers(file)
+    if len(values) != nodes:
+        raise DataError(f"{file}: expected one line for each of the {nodes} nodes, got {len(values)}")
+    return values
+
+
+def _one_hot(labels: np.ndarray) -> np.ndarray:
+    _, index = np.unique(labels[:, 0], return_inverse=True)
+    return np.eye(index.max() + 1)[index]
+
+
+def _split(x: np.ndarray, edges: np.ndarray, indicator: np.ndarray, y: np.ndarray) -> list[Any]:
+    from torch_geometric.data import Data
+
+    first_node = np.searchsorted(indicator, np.arange(len(y) + 1))
+    edges = edges[:, np.argsort(indicator[edges[0]], kind="stable")]
+    first_edge = np.searchsorted(indicator[edges[0]], np.arange(len(y) + 1))
+    return [
+        Data(
+            x=torch.from_numpy(x[first_node[i] : first_node[i + 1]]).float(),
+            edge_index=torch.from_numpy(edges[:, first_edge[i] : first_edge[i + 1]] - first_node[i]),
+            y=torch.tensor([int(y[i])]),
+            num_nodes=int(first_node[i + 1] - first_node[i]),
+        )
+        for i in range(len(y))
+    ]

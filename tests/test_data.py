@@ -1,0 +1,89 @@
+"""TU data sets: real ones against torch-geometric's reader, malformed ones against clear errors."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from adacanon.data.tu import NAMES, is_present, load_tu, read_tu
+from adacanon.errors import DataError, UnknownNameError
+
+COUNTS = {"MUTAG": 188, "PTC_MR": 344, "ENZYMES": 600, "PROTEINS": 1113, "NCI1": 4110}
+FILES = {
+    "graph_indicator": "1\n1\n1\n2\n2\n",
+    "graph_labels": "-1\n1\n",
+    "A": "1, 2\n2, 1\n4, 5\n5, 4\n",
+    "node_labels": "3\n7\n3\n3\n9\n",
+    "node_attributes": "0.5, 1\n1, 2\n2, 3\n3, 4\n4, 5\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, content in FILES.items():
+        (tmp_path / f"TINY_{name}.txt").write_text(content)
+    return tmp_path
+
+
+def test_a_small_folder_is_read_as_it_is_written(folder: Path) -> None:
+    data = read_tu(folder, "TINY", features="attributes")
+    assert data.labels.tolist() == [0, 1]
+    assert data.classes == 2
+    assert [graph.num_nodes for graph in data.graphs] == [3, 2]
+    assert data.graphs[0].edge_index.tolist() == [[0, 1], [1, 0]]
+    assert data.graphs[0].x.tolist() == [[1, 0, 0, 0.5, 1], [0, 1, 0, 1, 2], [1, 0, 0, 2, 3]]
+    assert read_tu(folder, "TINY").channels == 3
+
+
+def test_without_node_labels_the_feature_is_constant(folder: Path) -> None:
+    (folder / "TINY_node_labels.txt").unlink()
+    assert read_tu(folder, "TINY").graphs[1].x.tolist() == [[1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("A", None, r"TINY_A.txt is missing"),
+        ("A", "1, 2\n2, 9\n", r"node ids must lie in 1..5, got 1..9"),
+        ("A", "1, 2\n3, 4\n", r"line 2: an edge joins two different graphs"),
+        ("A", "1, two\n", r"TINY_A.txt: expected numbers"),
+        ("A", "1, 2, 3\n", r"expected two node ids per line, got 3"),
+        ("graph_labels", "1\n", r"graphs 1..1 in order.*got 2 graphs"),
+        ("graph_indicator", "1\n2\n1\n2\n2\n", r"in order"),
+        ("graph_indicator", "1\n1.5\n2\n2\n2\n", r"one whole number per line"),
+        ("node_labels", "1\n2\n", r"each of the 5 nodes, got 2"),
+        ("node_attributes", "1\nnan\n1\n1\n1\n", r"must be finite, 1 are not"),
+    ],
+)
+def test_malformed_folders_get_an_error_that_names_the_file(
+    folder: Path, file: str, content: str | None, message: str
+) -> None:
+    path = folder / f"TINY_{file}.txt"
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(DataError, match=message):
+        read_tu(folder, "TINY", features="attributes")
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="PTC in the paper is PTC_MR"):
+        load_tu("PTC")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", NAMES)
+def test_real_data_agree_with_torch_geometrics_reader(name: str, data_folder: Path, tmp_path: Path) -> None:
+    from torch_geometric.datasets import TUDataset
+
+    assert is_present(name)
+    ours = load_tu(name)
+    shutil.copytree(data_folder / "TUDataset" / name, tmp_path / name)
+    theirs = TUDataset(str(tmp_path), name)
+    assert len(ours.graphs) == len(theirs) == COUNTS[name]
+    assert ours.classes == theirs.num_classes
+    for index in range(0, COUNTS[name], 37):
+        mine, other = ours.graphs[index], theirs[index]
+        assert mine.num_nodes == other.num_nodes
+        assert sorted(mine.edge_index.T.tolist()) == sorted(other.edge_index.T.tolist())
+        assert torch.equal(mine.y, other.y)
+        assert torch.equal(mine.x, other.x)
