@@ -23,7 +23,7 @@ from adacanon.graphs import (
     spectra,
     uniform,
 )
-from adacanon.graphs.coefficients import coefficients_on_one_graph, padded_bands, triangular_factor
+from adacanon.graphs.coefficients import coefficients_on_one_graph, padded_bands, triangular_factor, trimmed_factor
 from adacanon.graphs.shift_operators import adjacency, shift_matrix
 from adacanon.spaces import Orthogonal, OrthogonalBlocks
 from adacanon.testing import check_family
@@ -200,6 +200,18 @@ class TestCoefficients:
         assert found.tolist() == [rank] * 5
         torch.testing.assert_close(factor.mT @ factor, c.mT @ c, atol=1e-9, rtol=1e-9)
         assert bool((factor[:, rank:] == 0).all())
+
+    def test_setting_absent_channels_aside_changes_nothing(self) -> None:
+        c = torch.randn(3, 2, 6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        c[0, :, :, 1] = 0
+        c[2, :, :, :3] = 0
+        c[1, 0] = 0
+        slow, slow_ranks = triangular_factor(c)
+        fast, ranks = trimmed_factor(c)
+        assert torch.equal(ranks, slow_ranks)
+        assert fast.shape[2] == int(ranks.max())
+        torch.testing.assert_close(fast, slow[:, :, : fast.shape[2]])
+        assert not slow[:, :, fast.shape[2] :].any()
 
     def test_the_factor_of_full_rank_is_cholesky(self) -> None:
         c = torch.randn(4, 7, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.utils._pytree import register_dataclass
 
 from adacanon.errors import InputError, ShapeError
@@ -86,14 +87,11 @@ def coefficients_of(
     pairs: Iterable[tuple[Spectrum, Tensor]], partition: Partition, *, dtype: torch.dtype = torch.float32
 ) -> BandCoefficients:
     """The coefficients of signals on graphs whose spectra are known."""
-    factors, ranks, sizes = [], [], []
-    for spectrum, signal in pairs:
-        c, size = padded_bands(spectrum, signal, partition)
-        factor, rank = triangular_factor(c)
-        factors.append(factor.to(dtype))
-        ranks.append(rank)
-        sizes.append(size)
-    return _trimmed(torch.stack(factors), torch.stack(sizes), torch.stack(ranks))
+    bands = [padded_bands(spectrum, signal, partition) for spectrum, signal in pairs]
+    factors, ranks = zip(*(_factors_of_some([c for c, _ in some]) for some in _portions(bands)), strict=True)
+    width = max(factor.shape[2] for factor in factors)
+    joined = torch.cat([functional.pad(factor, (0, 0, 0, width - factor.shape[2])) for factor in factors])
+    return BandCoefficients(joined.to(dtype), torch.stack([sizes for _, sizes in bands]), torch.cat(ranks))
 
 
 def coefficients_on_one_graph(
@@ -101,8 +99,8 @@ def coefficients_on_one_graph(
 ) -> BandCoefficients:
     """The coefficients of many signals (samples, nodes, channels) on one graph, in one matrix product."""
     c, sizes = padded_bands(spectrum, signals, partition)
-    factors, ranks = triangular_factor(c)
-    return _trimmed(factors.to(dtype), sizes.expand(signals.shape[0], -1), ranks)
+    factors, ranks = trimmed_factor(c)
+    return BandCoefficients(factors.to(dtype), sizes.expand(signals.shape[0], -1), ranks)
 
 
 def padded_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> tuple[Tensor, Tensor]:
@@ -146,9 +144,28 @@ def triangular_factor(c: Tensor) -> tuple[Tensor, Tensor]:
     return factor, rank
 
 
-def _trimmed(factors: Tensor, sizes: Tensor, ranks: Tensor) -> BandCoefficients:
-    """Rows beyond the largest rank are zero in every factor and need not be kept."""
-    return BandCoefficients(factors[:, :, : max(1, int(ranks.max()))].contiguous(), sizes, ranks)
+def trimmed_factor(c: Tensor) -> tuple[Tensor, Tensor]:
+    """The factors of (graphs, bands, M, channels) without the rows that are zero in all of them, and the ranks.
+
+    Channels that are zero on a whole graph are set aside first: with one-hot labels most are.
+    """
+    present = (c != 0).any(-2).any(1)
+    kept = (~present).int().argsort(dim=1, stable=True)[:, : max(1, int(present.sum(1).max()))]
+    columns = kept[:, None, None, :]
+    factor, ranks = triangular_factor(c.gather(3, columns.expand(*c.shape[:3], -1)))
+    factor = factor[:, :, : max(1, int(ranks.max()))]
+    full = c.new_zeros(*factor.shape[:3], c.shape[-1])
+    return full.scatter(3, columns.expand_as(factor), factor), ranks
+
+
+def _factors_of_some(bands: list[Tensor]) -> tuple[Tensor, Tensor]:
+    height = max(c.shape[1] for c in bands)
+    return trimmed_factor(torch.stack([functional.pad(c, (0, 0, 0, height - c.shape[1])) for c in bands]))
+
+
+def _portions(items: list[Any], size: int = 256) -> Iterable[list[Any]]:
+    """A few graphs at a time, so that padding stays small."""
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def list_of_graphs(graphs: Any) -> Sequence[Any]:
