@@ -18,7 +18,7 @@ from adacanon.spaces.orthogonal import Orthogonal
 from adacanon.training.loop import fit
 
 SPLITS = 2
-ROWS_SHOWN = tuple(row for row in TOY.rows if row != "A-NLSF, 3 steps")
+ROWS_SHOWN = tuple(row for row in TOY.rows if row != "A-NLSF (3 steps)")
 BAND = 3
 """The band that the picture shows: the one that holds the signals' own frequency."""
 

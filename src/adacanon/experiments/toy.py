@@ -20,7 +20,7 @@ from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.training.loop import Learner, accuracy, fit, stratified_folds
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
-ANLSF_STEPS = {"A-NLSF, 3 steps": 3, "A-NLSF": 10}
+ANLSF_STEPS = {"A-NLSF (3 steps)": 3, "A-NLSF": 10}
 SPECTRAL_ROWS = ("Energy MLP", "Gram MLP", *ANLSF_STEPS)
 ROWS = (*GRAPH_NETWORKS, *SPECTRAL_ROWS)
 
@@ -174,8 +174,8 @@ TOY_STRICT = _table(
         "window is the same again: each channel alone says nothing (Energy MLP), and what local message passing can "
         "count says nothing either. The relation of the two channels within a band does: the terms between channels "
         "of the Gram matrices, which A-NLSF and the Gram MLP use.",
-        "A-NLSF with three refinement steps still depends on which 32 bases were drawn: its training loss falls on every "
-        "fold alike, but for some sets of draws one class comes out ahead on all samples at once. With ten steps the "
+        "A-NLSF with three refinement steps still depends on which 32 bases were drawn: its training loss falls on "
+        "every fold alike, but for some sets of draws one class comes out ahead on all samples at once. With ten steps the "
         "search is strong enough. The number of steps was chosen by training accuracy.",
         "This is the version in which the paper's claim holds: all message-passing rows are at chance, A-NLSF is not. "
         "The Gram MLP shows that it is the joint spectral representation that decides, not the search over bases.",
