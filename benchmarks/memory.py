@@ -73,7 +73,7 @@ def main() -> int:
     parser.add_argument("--points", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3, help="processes per row, of which the median is taken")
     parser.add_argument("--candidates", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES[:2]))
+    parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
     parser.add_argument("--one", nargs=2, metavar=("SEARCH", "K"), help="measure one search in this process")
     options = measure.start(parser)
     if options.one:
