@@ -41,8 +41,8 @@ def run_missing(table: Table, runs: list[Run], file: Path, *, show: bool = True)
     return failures
 
 
-def summary_of(table: Table, runs: list[Run], file: Path) -> Summary:
-    """The figures of these runs beside the paper's."""
+def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
+    """The figures of these runs beside the paper's, with the table's notes or others."""
     expected: dict[tuple[str, str], int] = {}
     for run in runs:
         expected[run.row, run.column] = expected.get((run.row, run.column), 0) + 1
@@ -51,7 +51,7 @@ def summary_of(table: Table, runs: list[Run], file: Path) -> Summary:
         relevant(runs, file),
         expected=expected,
         published=published(table.name),
-        notes=table.notes,
+        notes=table.notes if notes is None else notes,
     )
 
 
