@@ -20,7 +20,7 @@ def searches() -> dict[str, Maximizer]:
     """The searches of the library, from cheap to dear."""
     return {
         "identity": GridSearch(points=torch.eye(3)[None]),
-        "RandomSearch(50)": RandomSearch(50),
+        **{f"RandomSearch({k})": RandomSearch(k) for k in (50, 90, 640)},
         "super-Fibonacci 50": GridSearch(50),
         "icosahedral 60": GridSearch(points=rotation_group("icosahedron")),
         **{f"SampleAndRefine(50, steps={n})": SampleAndRefine(50, steps=n) for n in (1, 3, 5, 10, 20)},

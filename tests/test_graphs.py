@@ -228,6 +228,13 @@ class TestCoefficients:
             )
             assert not torch.allclose(raw_a, raw_b)
 
+    def test_rounding_in_an_empty_band_has_no_rank_in_any_basis(self) -> None:
+        """On a regular graph a constant signal lies in the first band alone; elsewhere it is rounding."""
+        spectrum = spectra([shift_matrix(graph_of(nx.petersen_graph()))])[0]
+        for basis in (spectrum, *(turned_basis(spectrum, PARTITION, seed) for seed in range(5))):
+            found = coefficients_of([(basis, torch.ones(10, 2, dtype=torch.float64))], PARTITION)
+            assert found.ranks.tolist() == [[1, 0, 0, 0]]
+
     def test_energy_is_kept_over_all_bands(self) -> None:
         for graph in family_of_graphs():
             coefficients = band_coefficients(graph, PARTITION, dtype=torch.float64)

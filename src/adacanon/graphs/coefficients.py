@@ -21,7 +21,7 @@ from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_mat
 from adacanon.graphs.spectra import Spectrum, spectra
 
 _DEPENDENT = 1e-9
-"""A channel counts as dependent if its part orthogonal to those before it is below this share of the largest."""
+"""A channel counts as dependent if its part orthogonal to those before it is below this share of the signal."""
 
 
 @dataclass(frozen=True)
@@ -121,14 +121,15 @@ def split_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> lis
     return [coefficients[..., band == k, :] for k in range(partition.bands)]
 
 
-def triangular_factor(c: Tensor) -> tuple[Tensor, Tensor]:
+def triangular_factor(c: Tensor, *, size: Tensor | None = None) -> tuple[Tensor, Tensor]:
     r"""The R of :math:`C = QR` in echelon form with positive leading entries, (..., channels, channels), and the rank.
 
     Gram-Schmidt over the channels in their order; a channel that depends on those before it gets no row of its own.
-    This is the Cholesky factor of :math:`C^\top C` when the rank is full, and unique in any case.
+    This is the Cholesky factor of :math:`C^\top C` when the rank is full, and unique in any case. What is tiny beside
+    ``size``, the largest channel of C if not given, is rounding and has no rank.
     """
     channels = c.shape[-1]
-    smallest = _DEPENDENT * c.norm(dim=-2).amax(-1)
+    smallest = _DEPENDENT * (c.norm(dim=-2).amax(-1) if size is None else size)
     factor = c.new_zeros(*c.shape[:-2], channels, channels)
     rank = torch.zeros(c.shape[:-2], dtype=torch.int64, device=c.device)
     for t in range(channels):
@@ -152,7 +153,8 @@ def trimmed_factor(c: Tensor) -> tuple[Tensor, Tensor]:
     present = (c != 0).any(-2).any(1)
     kept = (~present).int().argsort(dim=1, stable=True)[:, : max(1, int(present.sum(1).max()))]
     columns = kept[:, None, None, :]
-    factor, ranks = triangular_factor(c.gather(3, columns.expand(*c.shape[:3], -1)))
+    size = c.flatten(1, 2).norm(dim=1).amax(1, keepdim=True)
+    factor, ranks = triangular_factor(c.gather(3, columns.expand(*c.shape[:3], -1)), size=size)
     factor = factor[:, :, : max(1, int(ranks.max()))]
     full = c.new_zeros(*factor.shape[:3], c.shape[-1])
     return full.scatter(3, columns.expand_as(factor), factor), ranks
