@@ -14,7 +14,7 @@ from adacanon.baselines.graph_networks import GraphNetwork
 from adacanon.errors import ShapeError
 
 SHIFT = 10.0
-"""The constant c that is added to every summed axis; 10 in a public implementation of the method of Ma et al. (2024)."""
+"""The constant c that is added to every summed axis; 10 in a public implementation of Ma et al. (2024)."""
 
 
 @dataclass(frozen=True)
