@@ -1,0 +1,147 @@
+r"""Spatio-spectral graph neural networks, S²GNN (Geisler, Kosmala, Herbst and Günnemann, NeurIPS 2024).
+
+Taken: the additive combination :math:`H \mapsto \mathrm{Spatial}(H) + \mathrm{Spectral}(H)` with a residual and the
+factor :math:`3^{-1/2}` of the authors' code; the spectral filter
+:math:`V(\hat g_\theta(\lambda) \odot V^\top f_\theta(H))` on the lowest eigenvectors of the normalized Laplacian;
+:math:`\hat g_\theta` linear, through a bottleneck, in equally spaced Gaussians; the one-sided Tukey window over the
+retained eigenvalues; the gated features :math:`f_\theta(H) = H \odot \mathrm{SiLU}(HW + b)`.
+
+Changed: an eigenspace that the truncation would cut is left out as a whole, so that no output depends on the basis
+that an eigensolver returned. Graph convolutions (GCN) are the spatial part, and the readout is the mean over nodes and
+an MLP, as in :class:`~adacanon.baselines.graph_networks.GraphNetwork`.
+
+Left out: the network in the spectral domain, the learnable spectral normalisation, the positional encodings from the
+spectrum, the spectral readout, and the magnetic Laplacian of directed graphs.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.baselines.graph_networks import mean_over_graphs
+from adacanon.baselines.padding import check_spectrum, dense_nodes, flat_nodes
+from adacanon.errors import InputError
+
+_EQUAL = 1e-6
+"""Eigenvalues this close, relative to the largest and at least to one, belong to one eigenspace."""
+
+
+def lowest(eigenvalues: Tensor, eigenvectors: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    r"""At most ``count`` eigenpairs with the lowest eigenvalues, never a part of an eigenspace.
+
+    Shape:
+        eigenvalues (nodes,) in increasing order, eigenvectors (nodes, nodes) -> (k,), (nodes, k)
+
+    Example:
+        >>> values, vectors = lowest(torch.tensor([0.0, 1.0, 1.0]), torch.eye(3), 2)
+        >>> values.tolist()
+        [0.0]
+    """
+    if count < 1:
+        raise InputError(f"A spectral filter needs at least one eigenvector, got count = {count}")
+    if count < len(eigenvalues):
+        slack = _EQUAL * max(float(eigenvalues.abs().max()), 1.0)
+        below = eigenvalues[:count] < eigenvalues[count] - slack
+        count = int(below.sum())
+    return eigenvalues[:count], eigenvectors[:, :count]
+
+
+def tukey_window(eigenvalues: Tensor, *, flat: float = 0.5, margin: float = 0.025) -> Tensor:
+    r"""1 up to :math:`\alpha M`, then :math:`\cos\frac{\pi(\lambda/M - \alpha)}{2(1-\alpha)}`, with M a little above
+    the largest retained eigenvalue: the filter fades out where the spectrum was cut.
+
+    Args:
+        eigenvalues: (graphs, k), with zeros as padding.
+        flat: :math:`\alpha`.
+        margin: share by which M exceeds the largest eigenvalue.
+    """
+    if eigenvalues.shape[-1] == 0:
+        return eigenvalues
+    top = eigenvalues.amax(-1, keepdim=True) * (1 + margin)
+    # A graph without edges has eigenvalue zero only, up to rounding.
+    ratio = eigenvalues / top.clamp(min=_EQUAL)
+    fading = torch.cos(math.pi * (ratio - flat) / (2 - 2 * flat)).clamp(min=0)
+    return torch.where(ratio <= flat, 1.0, fading)
+
+
+class GaussianFilter(nn.Module):
+    r"""The filter :math:`\hat g(\lambda) = B\,A\,\phi(\lambda) + b`, with :math:`\phi_i(\lambda) =
+    \exp(-(\lambda - \mu_i)^2 / 2\Delta^2)` at centres :math:`\mu_i` with spacing :math:`\Delta`, times the window.
+
+    Shape:
+        (graphs, k) -> (graphs, k, channels)
+    """
+
+    centres: Tensor
+
+    def __init__(self, channels: int, *, gaussians: int = 50, high: float = 2.0) -> None:
+        super().__init__()
+        if gaussians < 2:
+            raise InputError(f"A Gaussian basis needs at least two functions, got {gaussians}")
+        bottleneck = max(1, channels // 10)
+        self.register_buffer("centres", torch.linspace(0, high, gaussians))
+        self.linear = nn.Sequential(nn.Linear(gaussians, bottleneck, bias=False), nn.Linear(bottleneck, channels))
+        self.spacing = high / (gaussians - 1)
+
+    def forward(self, eigenvalues: Tensor) -> Tensor:
+        basis = torch.exp(-(((eigenvalues[..., None] - self.centres) / self.spacing) ** 2) / 2)
+        return tukey_window(eigenvalues)[..., None] * self.linear(basis)
+
+
+class SpectralLayer(nn.Module):
+    r""":math:`H \mapsto V(\hat g(\lambda) \odot V^\top f(H))` with :math:`f(H) = H \odot \mathrm{SiLU}(HW + b)`.
+
+    Shape:
+        h (nodes, channels), graph (nodes,), eigenvalues (graphs or 1, k), eigenvectors (graphs or 1, nodes, k)
+        -> (nodes, channels)
+    """
+
+    def __init__(self, channels: int, *, gaussians: int = 50) -> None:
+        super().__init__()
+        self.gate = nn.Sequential(nn.Linear(channels, channels), nn.SiLU())
+        self.filter = GaussianFilter(channels, gaussians=gaussians)
+
+    def forward(self, h: Tensor, graph: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> Tensor:
+        dense = dense_nodes(h * self.gate(h), graph, size=eigenvectors.shape[1])
+        return flat_nodes(eigenvectors @ (self.filter(eigenvalues) * (eigenvectors.mT @ dense)), graph)
+
+
+class S2GNN(nn.Module):
+    r"""Layers :math:`H \mapsto (H + \mathrm{ReLU}(\mathrm{GCN}(H)) + \mathrm{Spectral}(H))/\sqrt 3`, the mean over
+    each graph's nodes, and an MLP.
+
+    Args:
+        channels: node features.
+        classes: outputs.
+        hidden: width of all layers.
+        layers: spatio-spectral layers.
+        gaussians: size of the basis of every spectral filter.
+
+    Shape:
+        x (nodes, channels), edge_index (2, edges), graph (nodes,), eigenvalues (graphs or 1, k),
+        eigenvectors (graphs or 1, nodes, k) -> (graphs, classes)
+    """
+
+    def __init__(self, channels: int, *, classes: int, hidden: int = 64, layers: int = 3, gaussians: int = 50) -> None:
+        super().__init__()
+        from torch_geometric.nn import GCNConv
+
+        self.embedding = nn.Linear(channels, hidden)
+        self.spatial = nn.ModuleList(GCNConv(hidden, hidden) for _ in range(layers))
+        self.spectral = nn.ModuleList(SpectralLayer(hidden, gaussians=gaussians) for _ in range(layers))
+        self.head = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, graph: Tensor, eigenvalues: Tensor, eigenvectors: Tensor
+    ) -> Tensor:
+        return self.head(mean_over_graphs(self.nodes(x, edge_index, graph, eigenvalues, eigenvectors), graph))
+
+    def nodes(self, x: Tensor, edge_index: Tensor, graph: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> Tensor:
+        """The node features after the last layer, (nodes, hidden)."""
+        check_spectrum(graph, eigenvalues, eigenvectors)
+        eigenvalues, eigenvectors = eigenvalues.to(x.dtype), eigenvectors.to(x.dtype)
+        h = self.embedding(x)
+        for spatial, spectral in zip(self.spatial, self.spectral, strict=True):
+            h = (h + spatial(h, edge_index).relu() + spectral(h, graph, eigenvalues, eigenvectors)) / math.sqrt(3)
+        return h
