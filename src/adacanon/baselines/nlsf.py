@@ -11,8 +11,8 @@ does. Norms carry the factor :math:`N^{-1/2}`, so that graphs of all sizes share
 normalisation is 1.
 
 Left out: matrix-valued filters, other signal norms in the analysis, dropout and batch normalisation.
-Of the paper only the abstract was at hand, the rest is from memory; the exact forms of the attention (one softmax over
-the spectra for each graph) and of the pooling (three norms side by side) are ours.
+The full text of the paper was not at hand: compare with its formulas before calling a figure theirs. The exact forms of
+the attention (one softmax over the spectra for each graph) and of the pooling (three norms side by side) are ours.
 """
 
 from collections.abc import Sequence
