@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon import Canonicalized, Objective, RandomSearch, SampleAndRefine, one_vs_rest
+from adacanon.core import Landscape
 from adacanon.core.pytree import distinct_rows
 from adacanon.points import Rotations
 from benchmarks import measure, networks
@@ -21,8 +22,8 @@ def actions(network: nn.Module, clouds: Tensor, labels: Tensor) -> dict[str, Cal
     return {
         "plain forward": lambda: _forward(network, clouds),
         "plain forward + backward": lambda: _backward(network, one_vs_rest(network(clouds), labels)),
-        "search, 50 draws": lambda: _forward(searched.canonicalize, clouds),
-        "search, 50 draws + 3 steps": lambda: _forward(refined.canonicalize, clouds),
+        "search, 50 draws": lambda: _search(searched, clouds),
+        "search, 50 draws + 3 steps": lambda: _search(refined, clouds),
         "gradient pass over distinct winners": lambda: _backward(network, one_vs_rest(network(winners), winner_labels)),
         "whole step, 50 draws": lambda: _backward(network, objective(clouds, labels)),
         "whole step, 50 draws + 3 steps": lambda: _backward(network, objective_refined(clouds, labels)),
@@ -46,6 +47,13 @@ def sizes(network: nn.Module, clouds: Tensor) -> dict[str, float]:
         counts[f"evaluations, {name}"] = float(model.canonicalize(clouds).evaluations)
         counts[f"distinct pairs, {name}"] = len(distinct_winners(model, clouds)) / len(clouds)
     return counts
+
+
+def _search(model: Canonicalized, clouds: Tensor) -> None:
+    """The search alone, without evaluating its winners."""
+    landscape = Landscape(model.network, model.family, model.prior, clouds)
+    with torch.no_grad():
+        model.maximizer.maximize(landscape, generator=torch.Generator().manual_seed(0))
 
 
 def _forward(function: Callable[[Tensor], object], clouds: Tensor) -> None:

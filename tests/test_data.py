@@ -70,6 +70,22 @@ def test_unknown_names_are_refused() -> None:
         load_tu("PTC")
 
 
+def test_a_data_set_that_is_nowhere_gets_an_error_that_names_the_places(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import torch_geometric.datasets
+
+    def refuse(root: str, name: str) -> None:
+        assert root.startswith(str(tmp_path / "cache"))
+        raise OSError("no network")
+
+    monkeypatch.setenv("ADACANON_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(torch_geometric.datasets, "TUDataset", refuse)
+    with pytest.raises(DataError, match=r"data/TUDataset/MUTAG/raw and .*cache/TUDataset/MUTAG/raw.*no network"):
+        load_tu("MUTAG")
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", NAMES)
 def test_real_data_agree_with_torch_geometrics_reader(name: str, data_folder: Path, tmp_path: Path) -> None:

@@ -9,18 +9,20 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "adacanon"
 BASE = {"core", "errors"}
+PLACES = {"errors", "folders"}
 ENGINE = BASE | {"spaces", "maximizers", "families"}
 ALLOWED = {
     "errors": set(),
+    "folders": set(),
     "core": {"errors"},
     "spaces": BASE,
     "maximizers": BASE,
     "families": BASE | {"spaces"},
-    "graphs": ENGINE,
+    "graphs": ENGINE | {"folders"},
     "points": ENGINE,
     "testing": ENGINE | {"points"},
     "baselines": {"errors"},
-    "data": {"errors"},
+    "data": PLACES,
     "training": {"errors"},
     "reports": {"errors"},
     "experiments": ENGINE | {"graphs", "points", "baselines", "data", "training", "reports"},

@@ -16,6 +16,7 @@ from adacanon.core.pytree import (
     concatenate,
     flatten_leading,
     map_tensors,
+    owners,
     row_numel,
     slice_rows,
     tensors,
@@ -76,7 +77,7 @@ class Landscape:
     def __call__(self, u: Tree) -> Tensor:
         """Values (count, batch, forms) of candidates (count, batch, *point)."""
         count = batch_size(u)
-        owner = self._owners(count)
+        owner = owners(self.batch, 1, tensors(self.g)[0].device, count=count)
         values = self.scores(flatten_leading(u, 2), owner)
         return values.unflatten(0, (count, self.batch))
 
@@ -90,10 +91,10 @@ class Landscape:
 
     def value_and_gradient(self, u: Tree) -> tuple[Tensor, Tree]:
         """Values (count, batch, forms) and ambient gradients at points (count, batch, forms, *point)."""
-        shape = tensors(u)[0].shape[:3]
-        pairs = flatten_leading(u, 3)
-        index = torch.arange(shape.numel(), device=tensors(u)[0].device)
-        owner, form = index // shape[2] % self.batch, index % shape[2]
+        count, batch, forms = shape = tensors(u)[0].shape[:3]
+        pairs, device = flatten_leading(u, 3), tensors(u)[0].device
+        owner = owners(batch, forms, device, count=count)
+        form = torch.arange(forms, device=device).repeat(count * batch)
         values, gradients = [], []
         for a, b in self._chunks(pairs, owner):
             value, gradient = self._differentiate(slice_rows(pairs, a, b), owner[a:b], form[a:b])
@@ -106,10 +107,6 @@ class Landscape:
     def place(self, points: Tree) -> Tree:
         """Points as drawn by a space, on the device and in the precision of the batch."""
         return cast_like(points, self.g)
-
-    def _owners(self, count: int) -> Tensor:
-        device = tensors(self.g)[0].device
-        return torch.arange(self.batch, device=device).repeat(count)
 
     def _chunks(self, u: Tree, owner: Tensor) -> list[tuple[int, int]]:
         total = owner.shape[0]

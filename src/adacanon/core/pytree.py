@@ -59,9 +59,9 @@ def unflatten_leading(tree: Tree, shape: tuple[int, ...]) -> Tree:
     return map_tensors(lambda leaf: leaf.reshape(*shape, *leaf.shape[1:]), tree)
 
 
-def owners(batch: int, forms: int, device: torch.device) -> Tensor:
-    """The input that each pair of a flattened (batch, forms) belongs to."""
-    return torch.arange(batch, device=device).repeat_interleave(forms)
+def owners(batch: int, forms: int, device: torch.device, *, count: int = 1) -> Tensor:
+    """The input that each pair of a flattened (count, batch, forms) belongs to."""
+    return torch.arange(batch, device=device).repeat_interleave(forms).repeat(count)
 
 
 def concatenate(trees: Iterable[Tree]) -> Tree:

@@ -4,7 +4,6 @@ Nodes and graphs are counted from one in the files. Node counts come from the gr
 isolated nodes appear in no edge.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import DataError, UnknownNameError
+from adacanon.folders import cache_folder, data_folder
 
 Features = Literal["labels", "attributes"]
 """One-hot node labels alone, or followed by the node attributes where a data set has them."""
@@ -45,24 +45,14 @@ def load_tu(name: str, *, features: Features = "labels") -> GraphDataset:
 
 def is_present(name: str) -> bool:
     """Whether a data set can be read without fetching it."""
-    return (_local_folder(name) / f"{name}_A.txt").exists()
+    return any(_holds(folder, name) for folder in _folders(name))
 
 
 def raw_folder(name: str) -> Path:
-    """The folder of the text files, after fetching them if need be."""
-    if is_present(name):
-        return _local_folder(name)
-    from torch_geometric.datasets import TUDataset
-
-    root = _root()
-    try:
-        TUDataset(str(root), name)
-    except (OSError, RuntimeError) as error:
-        raise DataError(
-            f"{name} is neither in {root} nor could it be fetched ({error}). "
-            "Hint: set ADACANON_DATA to a folder that holds TUDataset/" + name
-        ) from error
-    return _local_folder(name)
+    """The folder of the text files, after fetching them into the cache folder if need be."""
+    if not is_present(name):
+        _fetch(name)
+    return next(folder for folder in _folders(name) if _holds(folder, name))
 
 
 def read_tu(folder: Path, name: str, *, features: Features = "labels") -> GraphDataset:
@@ -76,13 +66,27 @@ def read_tu(folder: Path, name: str, *, features: Features = "labels") -> GraphD
     return GraphDataset(name, _split(x, edges, indicator, y), torch.from_numpy(y), len(classes))
 
 
-def _root() -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "adacanon"
-    return Path(os.environ.get("ADACANON_DATA") or os.environ.get("ADACANON_CACHE") or cache) / "TUDataset"
+def _folders(name: str) -> list[Path]:
+    """Where the text files may be: in the user's data folder, or in the cache."""
+    roots = [folder for folder in (data_folder(), cache_folder()) if folder is not None]
+    return [root / "TUDataset" / name / "raw" for root in roots]
 
 
-def _local_folder(name: str) -> Path:
-    return _root() / name / "raw"
+def _holds(folder: Path, name: str) -> bool:
+    return (folder / f"{name}_A.txt").exists()
+
+
+def _fetch(name: str) -> None:
+    from torch_geometric.datasets import TUDataset
+
+    try:
+        TUDataset(str(cache_folder() / "TUDataset"), name)
+    except (OSError, RuntimeError) as error:
+        places = " and ".join(str(folder) for folder in _folders(name))
+        raise DataError(
+            f"{name} was looked for in {places} and could not be fetched ({error}). "
+            f"Hint: set ADACANON_DATA to a folder that holds TUDataset/{name}/raw"
+        ) from error
 
 
 def _numbers(file: Path) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Eigendecompositions in float64, once per distinct operator, cached on disk and never differentiated."""
 
 import hashlib
-import os
 import sqlite3
 import warnings
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from adacanon.folders import cache_folder
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,6 @@ def spectra(operators: Sequence[Tensor], *, cache: bool = True) -> list[Spectrum
 def decompose(matrix: Tensor) -> Spectrum:
     """One eigendecomposition."""
     return Spectrum(*torch.linalg.eigh(matrix.double()))
-
-
-def cache_folder() -> Path:
-    """Where derived files go: ``ADACANON_CACHE``, or adacanon's folder in the user's cache."""
-    default = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "adacanon"
-    return Path(os.environ.get("ADACANON_CACHE", default))
 
 
 def _file() -> Path:

@@ -34,7 +34,8 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
     Returns:
         the best points in the shape of ``start``, and their values.
     """
-    owner, shape = _owners(start)
+    count, batch, forms = shape = tensors(start)[0].shape[:3]
+    owner = owners(batch, forms, tensors(start)[0].device, count=count)
     space = landscape.space.select(owner)
     value, gradient = landscape.value_and_gradient(start)
     length = step_size * torch.as_tensor(space.diameter).to(value).expand(owner.shape[0]).reshape(shape)
@@ -44,11 +45,6 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
         value, gradient = landscape.value_and_gradient(u)
         best = better(best, Found(u, value))
     return best
-
-
-def _owners(start: Tree) -> tuple[Tensor, torch.Size]:
-    count, batch, forms = shape = tensors(start)[0].shape[:3]
-    return owners(batch, forms, tensors(start)[0].device).repeat(count), shape
 
 
 def _move(space: Space, u: Tree, gradient: Tree, length: Tensor, *, share: float, method: Method) -> Tree:

@@ -1,6 +1,7 @@
 """Run a search several times and keep the best."""
 
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 
@@ -21,7 +22,5 @@ class Restarts(Maximizer):
             raise InputError(f"Restarts needs times >= 1, got {self.times}")
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
-        best = self.maximizer.maximize(landscape, generator=generator)
-        for _ in range(self.times - 1):
-            best = better(best, self.maximizer.maximize(landscape, generator=generator))
-        return best
+        runs = (self.maximizer.maximize(landscape, generator=generator) for _ in range(self.times))
+        return reduce(better, runs)

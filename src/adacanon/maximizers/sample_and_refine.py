@@ -1,7 +1,7 @@
 """Algorithm 1 of the paper: sample, keep the best, refine it by a few gradient steps."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 
@@ -38,19 +38,14 @@ class SampleAndRefine(Maximizer):
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         blocks = draws(landscape, self.samples, generator)
         if self.every:
-            return self._refine_every(landscape, blocks)
+            return reduce(better, (self._all_refined(landscape, block) for block in blocks))
         return refine(landscape, best_of(landscape, blocks), self.steps, self.step_size, self.method)
 
-    def _refine_every(self, landscape: Landscape, blocks: Iterable[Tree]) -> Found:
-        best: Found | None = None
-        for block in blocks:
-            forms = landscape(map_tensors(lambda leaf: leaf[:1], block)).shape[2]
-            start = map_tensors(lambda leaf, n=forms: leaf.unsqueeze(2).expand(-1, -1, n, *leaf.shape[2:]), block)
-            climbed = climb(landscape, start, steps=self.steps, step_size=self.step_size, method=self.method)
-            found = highest(climbed)
-            best = found if best is None else better(best, found)
-        assert best is not None
-        return best
+    def _all_refined(self, landscape: Landscape, block: Tree) -> Found:
+        """The best after refining every candidate of a block for every form."""
+        forms = landscape(map_tensors(lambda leaf: leaf[:1], block)).shape[2]
+        start = map_tensors(lambda leaf: leaf.unsqueeze(2).expand(-1, -1, forms, *leaf.shape[2:]), block)
+        return highest(climb(landscape, start, steps=self.steps, step_size=self.step_size, method=self.method))
 
 
 def refine(landscape: Landscape, found: Found, steps: int, step_size: float, method: Method = "riemannian") -> Found:

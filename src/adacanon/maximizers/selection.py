@@ -1,6 +1,7 @@
 """The best of a stream of candidates."""
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -29,12 +30,7 @@ def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Itera
 
 def best_of(landscape: Landscape, blocks: Iterable[Tree]) -> Found:
     """Score every candidate and keep the best for each input and form; the first of equals wins."""
-    best: Found | None = None
-    for block in blocks:
-        found = best_in_block(block, landscape(block))
-        best = found if best is None else better(best, found)
-    assert best is not None
-    return best
+    return reduce(better, (best_in_block(block, landscape(block)) for block in blocks))
 
 
 def best_in_block(block: Tree, values: Tensor) -> Found:
