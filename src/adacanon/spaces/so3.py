@@ -82,8 +82,15 @@ def super_fibonacci(count: int) -> Tensor:
     """
     if count < 1:
         raise InputError(f"A covering set needs at least one rotation, got {count}")
+    rotations = torch.empty(count, 3, 3, dtype=torch.float64)
+    for block in torch.arange(count).split(1024):  # so that a large set takes no more memory than itself
+        rotations[block] = _spiral(block, count)
+    return rotations
+
+
+def _spiral(index: Tensor, count: int) -> Tensor:
     psi = 1.533751168755204288118041
-    s = torch.arange(count, dtype=torch.float64) + 0.5
+    s = index.double() + 0.5
     inner, outer = (s / count).sqrt(), (1 - s / count).sqrt()
     alpha, beta = 2 * math.pi * s / math.sqrt(2), 2 * math.pi * s / psi
     return quaternion_to_matrix(
