@@ -14,10 +14,11 @@ except ModuleNotFoundError as error:
 from adacanon.errors import AdacanonError
 from adacanon.experiments.run import Run, Table, missing
 from adacanon.experiments.runner import run_missing, summary_of
-from adacanon.experiments.tables import TABLES, checked_rows, table_named
+from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
 from adacanon.reports.render import headings, table_rows, to_html, to_markdown
 from adacanon.reports.summary import Summary
 
+Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")
 DESCRIPTION = "Adaptive canonicalization: give any network a symmetry. One command for each table of the paper."
 
@@ -47,10 +48,18 @@ class Execute:
     """Name of the table, see ``adacanon list``."""
     rows: tuple[str, ...] = ()
     """Only these rows, separated by spaces or commas."""
+    datasets: tuple[str, ...] = ()
+    """Only these columns of the table, separated by spaces or commas."""
     splits: int | None = None
-    """This many splits per row instead of the table's own number."""
+    """This many splits per cell instead of the table's own number."""
+    preset: Preset = "cpu"
+    """Epochs as they fit on a processor, or as in the paper."""
+    jobs: int = 1
+    """Runs at a time, each in a process with one thread."""
     threads: int = 2
-    """Threads of torch."""
+    """Threads of torch, if there is one job."""
+    seconds_between: float = 10.0
+    """Time between two checkpoints of a run."""
     results: Path = RESULTS
     """Folder of the records."""
 
@@ -58,10 +67,10 @@ class Execute:
         import torch
 
         torch.set_num_threads(max(1, self.threads))
-        table = table_named(self.table)
-        runs = _runs(table, self.rows, self.splits)
-        failures = run_missing(table, runs, _file(self.results, table))
-        _print_table(summary_of(table, runs, _file(self.results, table)))
+        table, file = _table(self.table, self.results)
+        runs = _runs(table, self.rows, self.datasets, self.splits, self.preset)
+        failures = run_missing(table, runs, file, jobs=self.jobs, seconds_between=self.seconds_between)
+        _print_table(summary_of(table, runs, file))
         return _report_failures(failures)
 
 
@@ -73,8 +82,12 @@ class Report:
     """Name of the table, see ``adacanon list``."""
     rows: tuple[str, ...] = ()
     """Only these rows, separated by spaces or commas."""
+    datasets: tuple[str, ...] = ()
+    """Only these columns of the table, separated by spaces or commas."""
     splits: int | None = None
-    """This many splits per row instead of the table's own number."""
+    """This many splits per cell instead of the table's own number."""
+    preset: Preset = "cpu"
+    """Whose runs are meant."""
     format: Literal["terminal", "markdown", "html", "json"] = "terminal"
     """What to print."""
     json: bool = False
@@ -85,11 +98,11 @@ class Report:
     """Folder of the records."""
 
     def __call__(self) -> int:
-        table = table_named(self.table)
-        runs = _runs(table, self.rows, self.splits)
-        summary = summary_of(table, runs, _file(self.results, table))
-        if not _file(self.results, table).exists():
-            print(f"There are no records in {_file(self.results, table)}; see adacanon run --help", file=sys.stderr)
+        table, file = _table(self.table, self.results)
+        runs = _runs(table, self.rows, self.datasets, self.splits, self.preset)
+        summary = summary_of(table, runs, file)
+        if not file.exists():
+            print(f"There are no records in {file}; see adacanon run --help", file=sys.stderr)
         text = _rendered(summary, self._format())
         if text is None:
             _print_table(summary)
@@ -150,9 +163,24 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def _runs(table: Table, rows: tuple[str, ...], splits: int | None) -> list[Run]:
-    names = tuple(name.strip() for row in rows for name in row.split(",") if name.strip())
-    return table.runs(rows=checked_rows(table, names), splits=splits)
+def _runs(
+    table: Table, rows: tuple[str, ...], columns: tuple[str, ...], splits: int | None, preset: Preset
+) -> list[Run]:
+    return table.runs(
+        rows=checked_rows(table, _names(rows)),
+        columns=checked_columns(table, _names(columns)),
+        splits=splits,
+        preset=preset,
+    )
+
+
+def _names(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
+
+
+def _table(name: str, results: Path) -> tuple[Table, Path]:
+    table = table_named(name)
+    return table, _file(results, table)
 
 
 def _file(results: Path, table: Table) -> Path:

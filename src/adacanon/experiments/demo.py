@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from adacanon.core.canonicalized import Canonicalized, Objective
+from adacanon.core.canonicalized import Canonicalized
 from adacanon.experiments.run import Run
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.toy import TOY, build, task_of, task_spectrum
@@ -15,7 +15,7 @@ from adacanon.reports.orientation_figure import OrientationStory, as_html_image,
 from adacanon.reports.render import to_html
 from adacanon.reports.summary import Summary
 from adacanon.spaces.orthogonal import Orthogonal
-from adacanon.training.loop import fit
+from adacanon.training.loop import Parts, Schedule, train
 
 SPLITS = 2
 ROWS_SHOWN = tuple(row for row in TOY.rows if row != "A-NLSF (3 steps)")
@@ -62,8 +62,9 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
         everything = torch.arange(options["samples"])
         learner = build("A-NLSF", task, options, train=everything, seed=0)
         generator = torch.Generator().manual_seed(0)
-        fit(learner, everything, epochs=8, batch=options["batch"], learning_rate=1e-3, generator=generator)
-    assert isinstance(learner.module, Objective)
+        parts = Parts(everything, everything[:0], everything[:0])
+        train(learner, parts, Schedule(8, options["batch"], learning_rate=1e-3), generator=generator)
+    assert isinstance(learner.module, Canonicalized)
     examples = [int((task.labels == label).nonzero()[0]) for label in (0, 1)]
     signal = task.signals[examples[1]]
     spectrum = task_spectrum(task)
@@ -75,7 +76,7 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
         signals=task.signals[examples].unflatten(1, shape),
         bases=torch.stack([v[:, :2].T.unflatten(1, shape) for v in vectors]),
         coefficients=torch.stack([v.T @ signal.double() for v in vectors]),
-        canonical=torch.stack([_canonical(learner.module.model, b, signal, options) for b in bases]),
+        canonical=torch.stack([_canonical(learner.module, b, signal, options) for b in bases]),
         accuracy=accuracy,
     )
 

@@ -1,47 +1,56 @@
 """Methods bound to their data: what the training loop needs of each."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from adacanon.baselines.graph_networks import GraphNetwork
-from adacanon.core.canonicalized import Objective
-from adacanon.graphs.coefficients import BandCoefficients
+from adacanon.core.loss import one_vs_rest
 
 GRAPHS_PER_PASS = 10
 
-
-@dataclass(frozen=True)
-class CanonicalizedGraphs:
-    """A-NLSF on coefficients that were computed once; trained one-vs-rest."""
-
-    module: Objective
-    coefficients: BandCoefficients
-    labels: Tensor
-
-    def loss(self, index: Tensor) -> Tensor:
-        return self.module(self.coefficients[index], self.labels[index], index)
-
-    def scores(self, index: Tensor) -> Tensor:
-        return self.module.model(self.coefficients[index])
+Inputs = Callable[[Tensor, bool], tuple[Any, ...]]
+"""From the numbers of some samples, and whether they are trained on, to what the module is called with."""
 
 
 @dataclass(frozen=True)
-class TensorClassifier:
-    """A network on one tensor per sample; trained with cross-entropy."""
+class Classifier:
+    """A module on inputs that are looked up by sample; trained with cross-entropy."""
 
     module: nn.Module
-    inputs: Tensor
     labels: Tensor
-
-    def loss(self, index: Tensor) -> Tensor:
-        return functional.cross_entropy(self.scores(index), self.labels[index])
+    inputs: Inputs
 
     def scores(self, index: Tensor) -> Tensor:
-        return self.module(self.inputs[index])
+        return self.module(*self.inputs(index, self.module.training))
+
+    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
+        return functional.cross_entropy(scores, targets)
+
+
+@dataclass(frozen=True)
+class CanonicalizedClassifier:
+    """A canonicalized module on inputs that are looked up by sample; trained one-vs-rest."""
+
+    module: nn.Module
+    labels: Tensor
+    inputs: Inputs
+
+    def scores(self, index: Tensor) -> Tensor:
+        return self.module(*self.inputs(index, self.module.training))
+
+    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
+        return one_vs_rest(scores, targets)
+
+
+def looked_up(samples: Any) -> Inputs:
+    """Inputs that are rows of one indexable object."""
+    return lambda index, training: (samples[index],)
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,12 @@ class SharedGraphClassifier:
     edge_index: Tensor
     labels: Tensor
 
-    def loss(self, index: Tensor) -> Tensor:
-        return functional.cross_entropy(self.scores(index), self.labels[index])
-
     def scores(self, index: Tensor) -> Tensor:
         """A few graphs at a time: their messages then stay in the cache, which is several times faster."""
         return torch.cat([self._scores(rows) for rows in index.split(GRAPHS_PER_PASS)])
+
+    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
+        return functional.cross_entropy(scores, targets)
 
     def _scores(self, index: Tensor) -> Tensor:
         graphs, nodes, edges = len(index), self.signals.shape[1], self.edge_index.shape[1]

@@ -3,17 +3,16 @@
 import hashlib
 import json
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adacanon.errors import InputError, ScoreError
-from adacanon.training.records import Record, append_record, read_records, versions
+from adacanon.training.loop import OnEpoch
+from adacanon.training.records import Record, read_records, versions
 
 Settings = dict[str, Any]
-OnEpoch = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,29 @@ class Run:
         content = json.dumps([self.table, self.row, self.column, self.split, self.settings])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.row}, {self.column}, split {self.split + 1}"
+
     def options(self) -> Settings:
         """The settings as a dictionary."""
         return json.loads(self.settings)
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """How a run is carried out, which never changes its result.
+
+    Attributes:
+        checkpoint: where its state goes now and then, if anywhere.
+        seconds_between: time between two checkpoints.
+        on_epoch: called with the number of epochs done and the loss.
+    """
+
+    checkpoint: Path | None = None
+    seconds_between: float = 10.0
+    on_epoch: OnEpoch = lambda epoch, loss: None
 
 
 @dataclass(frozen=True)
@@ -47,42 +66,55 @@ class Table:
     """A table of the paper: what its rows and columns are, how a cell is computed, and what to know when reading it.
 
     Attributes:
-        splits: how many splits a row gets when none are asked for.
+        splits: how many splits a row and column get when none are asked for.
         most_splits: how many there are.
-        settings: everything that a cell's result depends on, by row and preset.
-        execute: trains one run and returns its metrics, "accuracy" among them.
+        settings: everything that a cell's result depends on, by row, column and preset.
+        execute: trains one run and returns its metrics, with "seconds" for the time that it took in all sittings.
+        metric: which of the metrics the table shows.
+        also: further metrics of a report, by heading.
+        paper_columns: the paper's name of a column, where it is another.
     """
 
     name: str
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    splits: Callable[[str], int]
+    splits: Callable[[str, str], int]
     most_splits: int
-    settings: Callable[[str, str], Settings]
-    execute: Callable[[Run, OnEpoch], dict[str, float]]
+    settings: Callable[[str, str, str], Settings]
+    execute: Callable[[Run, Sitting], dict[str, float]]
     notes: tuple[str, ...] = ()
+    metric: str = "accuracy"
+    also: tuple[tuple[str, str], ...] = ()
 
-    def runs(self, *, rows: tuple[str, ...] = (), splits: int | None = None, preset: str = "paper") -> list[Run]:
-        """The runs of the chosen rows."""
+    def runs(
+        self,
+        *,
+        rows: tuple[str, ...] = (),
+        columns: tuple[str, ...] = (),
+        splits: int | None = None,
+        preset: str = "cpu",
+    ) -> list[Run]:
+        """The runs of the chosen rows and columns, the first splits of all of them first."""
         if splits is not None and not 1 <= splits <= self.most_splits:
             raise InputError(f"{self.name} has splits 1 to {self.most_splits}, got {splits}")
         return [
-            Run.of(self.name, row, column, split, self.settings(row, preset))
+            Run.of(self.name, row, column, split, self.settings(row, column, preset))
+            for column in columns or self.columns
+            for split in range(self.most_splits)
             for row in rows or self.rows
-            for column in self.columns
-            for split in range(splits or self.splits(row))
+            if split < (splits or self.splits(row, column))
         ]
 
 
-def complete(table: Table, run: Run, file: Path, *, on_epoch: OnEpoch = lambda epoch, loss: None) -> Record:
-    """Execute a run and append its record."""
-    started = time.perf_counter()
-    metrics = table.execute(run, on_epoch)
+def execute(table: Table, run: Run, sitting: Sitting) -> Record:
+    """Train a run and return its record."""
+    metrics = dict(table.execute(run, sitting))
     diverged = [name for name, value in metrics.items() if not math.isfinite(value)]
     if diverged:
         raise ScoreError(f"The run ended with {', '.join(diverged)} not finite. Hint: lower the learning rate")
-    record: Record = {
+    seconds = round(metrics.pop("seconds"), 2)
+    return {
         "key": run.key,
         "table": run.table,
         "row": run.row,
@@ -90,11 +122,9 @@ def complete(table: Table, run: Run, file: Path, *, on_epoch: OnEpoch = lambda e
         "split": run.split,
         "settings": run.options(),
         "metrics": metrics,
-        "seconds": round(time.perf_counter() - started, 2),
+        "seconds": seconds,
         "versions": versions(),
     }
-    append_record(file, record)
-    return record
 
 
 def missing(runs: list[Run], file: Path) -> list[Run]:

@@ -1,15 +1,93 @@
-"""Running the missing runs of a table, with a progress bar and without losing the others when one fails."""
+"""Running the missing runs of a table, with progress bars and without losing the others when one fails."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from adacanon.experiments.run import OnEpoch, Run, Table, complete, missing, relevant
+from adacanon.errors import AdacanonError
+from adacanon.experiments.pool import Outcome, in_processes
+from adacanon.experiments.run import Run, Sitting, Table, execute, missing, relevant
 from adacanon.experiments.tables import published
 from adacanon.reports.summary import Summary, summarise
+from adacanon.training.loop import OnEpoch
+from adacanon.training.records import append_record
+
+FAILURES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a run may end with; the next one goes on. A full disk or an interrupt ends them all."""
 
 
-def run_missing(table: Table, runs: list[Run], file: Path, *, show: bool = True) -> list[str]:
-    """Execute what has no record yet, one run after the other; returns a line for every run that failed."""
+def run_missing(
+    table: Table, runs: list[Run], file: Path, *, jobs: int = 1, show: bool = True, seconds_between: float = 10.0
+) -> list[str]:
+    """Execute what has no record yet; returns a line for every run that failed.
+
+    Args:
+        jobs: runs at a time; more than one go to processes of their own with one thread each.
+        seconds_between: time between two checkpoints of a run.
+    """
+    todo, failures = missing(runs, file), []
+    folder = file.parent / "checkpoints"
+    _remove_finished(folder, runs, todo)
+    with _bars(table.name, len(runs), len(todo), show) as (progress, overall):
+        if jobs > 1:
+            outcomes = in_processes(todo, folder, jobs=jobs, seconds_between=seconds_between)
+        else:
+            outcomes = _one_by_one(table, todo, folder, seconds_between, progress)
+        for run, record, failure in outcomes:
+            if record is None:
+                failures.append(f"{run.name}: {failure}")
+            else:
+                append_record(file, record)
+                checkpoint_of(run, folder).unlink(missing_ok=True)
+            progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
+    return failures
+
+
+def checkpoint_of(run: Run, folder: Path) -> Path:
+    """Where the state of a run is kept until its record is written."""
+    return folder / f"{run.key}.pt"
+
+
+def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
+    """The figures of these runs beside the paper's, with the table's notes or others."""
+    expected: dict[tuple[str, str], int] = {}
+    for row in table.rows:
+        for column in table.columns:
+            count = sum(run.row == row and run.column == column for run in runs)
+            expected |= {(row, column): count} if count else {}
+    return summarise(
+        table.title,
+        relevant(runs, file),
+        expected=expected,
+        published=published(table.name),
+        notes=table.notes if notes is None else notes,
+        metric=table.metric,
+        also=table.also,
+    )
+
+
+def _one_by_one(
+    table: Table, todo: list[Run], folder: Path, seconds_between: float, progress: Any
+) -> Iterator[Outcome]:
+    for run in todo:
+        task = progress.add_task(run.name, total=run.options().get("epochs"))
+        sitting = Sitting(checkpoint_of(run, folder), seconds_between, _advance(progress.update, task, run.name))
+        try:
+            yield Outcome(run, execute(table, run, sitting), "")
+        except (*FAILURES, AdacanonError) as error:
+            yield Outcome(run, None, f"{type(error).__name__}: {error}")
+        progress.remove_task(task)
+
+
+def _remove_finished(folder: Path, runs: list[Run], todo: list[Run]) -> None:
+    """A run that was stopped between its record and this has left its checkpoint behind."""
+    for run in set(runs) - set(todo):
+        checkpoint_of(run, folder).unlink(missing_ok=True)
+
+
+@contextmanager
+def _bars(name: str, total: int, todo: int, show: bool) -> Iterator[tuple[Any, Any]]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -19,7 +97,6 @@ def run_missing(table: Table, runs: list[Run], file: Path, *, show: bool = True)
         TimeRemainingColumn,
     )
 
-    todo, failures = missing(runs, file), []
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -28,32 +105,8 @@ def run_missing(table: Table, runs: list[Run], file: Path, *, show: bool = True)
         TimeRemainingColumn(),
     )
     with Progress(*columns, disable=not show) as progress:
-        overall = progress.add_task(table.name, total=len(runs), completed=len(runs) - len(todo))
-        for run in todo:
-            name = f"{run.row}, split {run.split + 1}"
-            task = progress.add_task(name, total=run.options().get("epochs"))
-            try:
-                complete(table, run, file, on_epoch=_advance(progress.update, task, name))
-            except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-                failures.append(f"{name}: {type(error).__name__}: {error}")
-            progress.remove_task(task)
-            progress.advance(overall)
-    return failures
+        yield progress, progress.add_task(name, total=total, completed=total - todo)
 
 
-def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
-    """The figures of these runs beside the paper's, with the table's notes or others."""
-    expected: dict[tuple[str, str], int] = {}
-    for run in runs:
-        expected[run.row, run.column] = expected.get((run.row, run.column), 0) + 1
-    return summarise(
-        table.title,
-        relevant(runs, file),
-        expected=expected,
-        published=published(table.name),
-        notes=table.notes if notes is None else notes,
-    )
-
-
-def _advance(update: Callable[..., None], task: int, name: str) -> OnEpoch:
+def _advance(update: Callable[..., None], task: Any, name: str) -> OnEpoch:
     return lambda epoch, loss: update(task, completed=epoch, description=f"{name}, loss {loss:.3f}")

@@ -6,10 +6,11 @@ from importlib import resources
 from adacanon.errors import UnknownNameError
 from adacanon.experiments.run import Table
 from adacanon.experiments.toy import TOY, TOY_STRICT
+from adacanon.experiments.tu import TU
 
-TABLES: dict[str, Table] = {table.name: table for table in (TOY, TOY_STRICT)}
+TABLES: dict[str, Table] = {table.name: table for table in (TOY, TOY_STRICT, TU)}
 
-Published = dict[str, dict[str, list[float]]]
+Published = dict[str, dict[str, list[float | None]]]
 """row -> column -> [figure, plus or minus]"""
 
 
@@ -22,11 +23,22 @@ def table_named(name: str) -> Table:
 
 def checked_rows(table: Table, rows: tuple[str, ...]) -> tuple[str, ...]:
     """Row names as the table spells them, whatever the case in which they came."""
-    known = {row.lower(): row for row in table.rows}
-    unknown = [row for row in rows if row.lower() not in known]
+    return _spelled(f"Rows of {table.name}", table.rows, rows)
+
+
+def checked_columns(table: Table, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Column names as the table spells them; PTC_MR is what the files call PTC."""
+    return _spelled(
+        f"Columns of {table.name}", table.columns, tuple("PTC" if c.upper() == "PTC_MR" else c for c in columns)
+    )
+
+
+def _spelled(what: str, known: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    spelling = {name.lower(): name for name in known}
+    unknown = [name for name in names if name.lower() not in spelling]
     if unknown:
-        raise UnknownNameError(f"Rows of {table.name} are {', '.join(table.rows)}; got {', '.join(unknown)}")
-    return tuple(known[row.lower()] for row in rows)
+        raise UnknownNameError(f"{what} are {', '.join(known)}; got {', '.join(unknown)}")
+    return tuple(spelling[name.lower()] for name in names)
 
 
 def published(name: str) -> Published:

@@ -6,10 +6,9 @@ from typing import Any
 import torch
 
 from adacanon.baselines.graph_networks import GraphNetwork
-from adacanon.core.canonicalized import Objective
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
-from adacanon.experiments.learners import CanonicalizedGraphs, SharedGraphClassifier, TensorClassifier
-from adacanon.experiments.run import OnEpoch, Run, Settings, Table
+from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, SharedGraphClassifier, looked_up
+from adacanon.experiments.run import Run, Settings, Sitting, Table
 from adacanon.graphs.anlsf import SpectralMLP, anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
@@ -17,7 +16,7 @@ from adacanon.graphs.coefficients import BandCoefficients, coefficients_on_one_g
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
-from adacanon.training.loop import Learner, accuracy, fit, stratified_folds
+from adacanon.training.loop import Learner, Parts, Schedule, accuracy, stratified_folds, train
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
 ANLSF_STEPS = {"A-NLSF (3 steps)": 3, "A-NLSF": 10}
@@ -32,8 +31,9 @@ PRESETS: dict[str, Settings] = {
 PERIODS = {("toy", "paper"): 20, ("toy", "demo"): 10, ("toy-strict", "paper"): 12, ("toy-strict", "demo"): 8}
 
 
-def settings(table: str, row: str, preset: str) -> Settings:
+def settings(table: str, row: str, column: str, preset: str) -> Settings:
     """Everything that a cell depends on; the same for all rows, but for what only A-NLSF has."""
+    preset = "demo" if preset == "demo" else "paper"
     common = {
         "hidden": 32,
         "layers": 3,
@@ -47,29 +47,31 @@ def settings(table: str, row: str, preset: str) -> Settings:
     return {**PRESETS[preset], **common, **bands, **search}
 
 
-def execute(run: Run, on_epoch: OnEpoch) -> dict[str, float]:
+def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train on all folds but one for a fixed number of epochs and test on that one: nothing is chosen on it."""
     options = run.options()
     task = task_of(run)
     generator = torch.Generator().manual_seed(options["seed"])
-    train, test = stratified_folds(task.labels, options["folds"], generator=generator)[run.split]
+    train_index, test = stratified_folds(task.labels, options["folds"], generator=generator)[run.split]
+    schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = build(run.row, task, options, train=train, seed=run.split)
-        loss = fit(
+        learner = build(run.row, task, options, train=train_index, seed=run.split)
+        history = train(
             learner,
-            train,
-            epochs=options["epochs"],
-            batch=options["batch"],
-            learning_rate=options["learning_rate"],
+            Parts(train_index, train_index[:0], test),
+            schedule,
             generator=generator,
-            on_epoch=on_epoch,
+            checkpoint=sitting.checkpoint,
+            seconds_between=sitting.seconds_between,
+            on_epoch=sitting.on_epoch,
         )
     return {
-        "accuracy": accuracy(learner, test, task.labels, batch=options["batch"]),
-        "train_accuracy": accuracy(learner, train, task.labels, batch=options["batch"]),
-        "train_loss": loss,
+        "accuracy": accuracy(learner, test, batch=schedule.batch),
+        "train_accuracy": accuracy(learner, train_index, batch=schedule.batch),
+        "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
+        "seconds": history.seconds,
     }
 
 
@@ -85,11 +87,11 @@ def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: to
         inputs = grams if row == "Gram MLP" else grams.diagonal(dim1=-2, dim2=-1)
         inputs = inputs.flatten(1).unsqueeze(-1)
         mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=hidden, layers=layers)
-        return TensorClassifier(mlp, inputs, task.labels)
+        return Classifier(mlp, task.labels, looked_up(inputs))
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
     model = anlsf(family, 2, classes=2, hidden=hidden, layers=layers, maximizer=search, seed=seed)
-    return CanonicalizedGraphs(Objective(model), coefficients, task.labels)
+    return CanonicalizedClassifier(model, task.labels, looked_up(coefficients))
 
 
 def standardised(coefficients: BandCoefficients, train: torch.Tensor) -> torch.Tensor:
@@ -124,7 +126,7 @@ def _task(table: str, samples: int, size: int, period: int, noise: float, seed: 
     return TASKS[table](samples, size=size, period=period, noise=noise, generator=generator)
 
 
-def _splits(row: str) -> int:
+def _splits(row: str, column: str) -> int:
     return 10 if row in SPECTRAL_ROWS else 3
 
 

@@ -17,7 +17,7 @@ th:first-child, td:first-child { text-align: left; } img { max-width: 100%; } li
 
 def headings(summary: Summary) -> tuple[str, ...]:
     """The names of the fields; a table with a single column does not repeat its name."""
-    return ("method", *(() if summary.single else ("column",)), *FIGURES)
+    return ("method", *(() if summary.single else ("column",)), *FIGURES, *summary.also)
 
 
 def table_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
@@ -28,8 +28,9 @@ def table_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
 
 
 def fields(cell: Cell) -> tuple[str, ...]:
-    """Paper, ours, spread, standard error, difference and number of runs."""
-    paper = "–" if cell.paper is None else f"{cell.paper:.2f} ± {cell.paper_spread:.1f}"
+    """Paper, ours, spread, standard error, difference, number of runs, and what else the table shows."""
+    spread = "" if cell.paper_spread is None else f" ± {cell.paper_spread:.1f}"
+    paper = "–" if cell.paper is None else f"{cell.paper:.2f}{spread}"
     return (
         paper,
         _number(cell.mean),
@@ -37,6 +38,7 @@ def fields(cell: Cell) -> tuple[str, ...]:
         _number(cell.sem),
         "–" if cell.difference is None else f"{cell.difference:+.2f}",
         f"{cell.n}/{cell.expected}",
+        *(_number(value) for value in cell.also),
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ class Cell:
         mean: over the splits that were run; ``std`` is the spread between splits, ``sem`` the standard error of the
             mean.
         n: splits that were run, of the ``expected`` ones.
+        also: means of further metrics, in the order of the summary's headings.
     """
 
     paper: float | None
@@ -25,6 +26,7 @@ class Cell:
     sem: float | None
     n: int
     expected: int
+    also: tuple[float | None, ...] = ()
 
     @property
     def difference(self) -> float | None:
@@ -40,6 +42,7 @@ class Summary:
     cells: dict[str, dict[str, Cell]]
     hours: float
     notes: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
     @property
     def single(self) -> bool:
@@ -71,27 +74,42 @@ def summarise(
     records: Sequence[Mapping[str, Any]],
     *,
     expected: Mapping[tuple[str, str], int],
-    published: Mapping[str, Mapping[str, Sequence[float]]],
+    published: Mapping[str, Mapping[str, Sequence[float | None]]],
     notes: tuple[str, ...] = (),
     metric: str = "accuracy",
+    also: tuple[tuple[str, str], ...] = (),
 ) -> Summary:
-    """Gather the records of a table; ``expected`` says how many runs each (row, column) should have."""
+    """Gather the records of a table; ``expected`` says how many runs each (row, column) should have.
+
+    Args:
+        metric: the figure that is shown with its spread.
+        also: further metrics and their headings, of which the means are shown.
+    """
     cells: dict[str, dict[str, Cell]] = {}
     for (row, column), count in expected.items():
-        values = [r["metrics"][metric] for r in records if (r["row"], r["column"]) == (row, column)]
-        cells.setdefault(row, {})[column] = _cell(values, count, published.get(row, {}).get(column))
-    return Summary(title, cells, sum(r["seconds"] for r in records) / 3600, notes)
+        metrics = [r["metrics"] for r in records if (r["row"], r["column"]) == (row, column)]
+        further = tuple(_mean([m[name] for m in metrics if name in m]) for name, _ in also)
+        cell = _cell([m[metric] for m in metrics], count, published.get(row, {}).get(column), further)
+        cells.setdefault(row, {})[column] = cell
+    hours = sum(r["seconds"] for r in records) / 3600
+    return Summary(title, cells, hours, notes, tuple(heading for _, heading in also))
 
 
-def _cell(values: Iterable[float], expected: int, paper: Sequence[float] | None) -> Cell:
-    values = list(values)
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
+def _cell(
+    values: Sequence[float], expected: int, paper: Sequence[float | None] | None, also: tuple[float | None, ...]
+) -> Cell:
     std = statistics.stdev(values) if len(values) > 1 else None
     return Cell(
         paper=None if paper is None else paper[0],
         paper_spread=None if paper is None else paper[1],
-        mean=statistics.fmean(values) if values else None,
+        mean=_mean(values),
         std=std,
         sem=None if std is None else std / math.sqrt(len(values)),
         n=len(values),
         expected=expected,
+        also=also,
     )

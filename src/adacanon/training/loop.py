@@ -1,59 +1,152 @@
 """The training loop: one for every method, so that rows of a table differ in the method alone."""
 
+import copy
+import time
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
+
+OnEpoch = Callable[[int, float], None]
+
 
 class Learner(Protocol):
-    """A method on a data set: it knows its parameters, the loss of some samples, and their scores."""
+    """A method on a data set: it knows its parameters, its labels, its scores and its loss."""
 
     @property
     def module(self) -> nn.Module:
         """The parameters and the training flag."""
 
-    def loss(self, index: Tensor) -> Tensor:
-        """The loss of the samples ``index``."""
+    @property
+    def labels(self) -> Tensor:
+        """The class of every sample."""
 
     def scores(self, index: Tensor) -> Tensor:
         """Class scores (len(index), classes)."""
 
+    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """The loss, a scalar."""
 
-def fit(
+
+@dataclass(frozen=True)
+class Schedule:
+    """Adam over shuffled batches.
+
+    Attributes:
+        epochs: at most this many.
+        patience: stop after this many epochs without a better one on the validation part; None never stops early.
+    """
+
+    epochs: int
+    batch: int
+    learning_rate: float
+    weight_decay: float = 0.0
+    patience: int | None = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Indices of the training, validation and test samples; an empty validation part means that nothing is chosen."""
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+
+
+@dataclass
+class History:
+    """What is known after some epochs.
+
+    Attributes:
+        epoch: epochs done.
+        loss: mean training loss of the last epoch.
+        kept: the epoch of best validation accuracy, ties broken by validation loss.
+        smallest: the epoch of smallest validation loss.
+        best_test: the largest test accuracy of any epoch; nothing is chosen by it, it is reported as what it is.
+        weights: the parameters of the kept epoch.
+        seconds: time spent, over all sittings.
+    """
+
+    epoch: int = 0
+    loss: float = float("nan")
+    kept: dict[str, float] = field(default_factory=dict)
+    smallest: dict[str, float] = field(default_factory=dict)
+    best_test: float = 0.0
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def observe(self, now: dict[str, float], module: nn.Module) -> None:
+        """Take in the validation and test figures after an epoch."""
+        rank = (now["validation_accuracy"], -now["validation_loss"])
+        if not self.kept or rank > (self.kept["validation_accuracy"], -self.kept["validation_loss"]):
+            self.kept = now
+            self.weights = copy.deepcopy(module.state_dict())
+        if not self.smallest or now["validation_loss"] < self.smallest["validation_loss"]:
+            self.smallest = now
+        self.best_test = max(self.best_test, now["test_accuracy"])
+
+    def patient(self, schedule: Schedule) -> bool:
+        """Whether another epoch is due."""
+        waited = self.epoch - self.kept["epoch"] if self.kept and schedule.patience is not None else 0
+        return self.epoch < schedule.epochs and (schedule.patience is None or waited < schedule.patience)
+
+
+def train(
     learner: Learner,
-    index: Tensor,
+    parts: Parts,
+    schedule: Schedule,
     *,
-    epochs: int,
-    batch: int,
-    learning_rate: float,
     generator: torch.Generator,
-    on_epoch: Callable[[int, float], None] = lambda epoch, loss: None,
-) -> float:
-    """Adam for a fixed number of epochs over shuffled batches; returns the mean loss of the last epoch."""
-    optimizer = torch.optim.Adam(learner.module.parameters(), lr=learning_rate)
-    mean = float("nan")
-    for epoch in range(epochs):
-        learner.module.train()
-        losses = []
-        for rows in index[torch.randperm(len(index), generator=generator)].split(batch):
-            optimizer.zero_grad()
-            loss = learner.loss(rows)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.detach())
-        mean = float(torch.stack(losses).mean())
-        on_epoch(epoch + 1, mean)
-    return mean
+    checkpoint: Path | None = None,
+    seconds_between: float = 10.0,
+    on_epoch: OnEpoch = lambda epoch, loss: None,
+) -> History:
+    """Train, and leave the parameters of the kept epoch in the module (of the last one without a validation part).
+
+    With ``checkpoint`` the whole state is written there now and then. A later call with the same arguments goes on from
+    it and, on one thread, ends with the same parameters as if nothing had happened. The file stays after the last
+    epoch: whoever stores the outcome removes it then.
+    """
+    optimizer = torch.optim.Adam(
+        learner.module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
+    )
+    history = _resumed(checkpoint, learner, optimizer, generator)
+    before, begin = history.seconds, time.perf_counter()
+    saved = begin
+    while history.patient(schedule):
+        history.loss = _epoch(learner, optimizer, parts.train, schedule.batch, generator)
+        history.epoch += 1
+        if len(parts.validation):
+            history.observe(_figures(learner, parts, schedule.batch, history.epoch), learner.module)
+        on_epoch(history.epoch, history.loss)
+        now = time.perf_counter()
+        history.seconds = before + now - begin
+        if checkpoint is not None and (now - saved >= seconds_between or not history.patient(schedule)):
+            save_checkpoint(checkpoint, _state(learner, optimizer, generator, history))
+            saved = time.perf_counter()
+    if history.weights:
+        learner.module.load_state_dict(history.weights)
+    return history
 
 
-def accuracy(learner: Learner, index: Tensor, labels: Tensor, *, batch: int) -> float:
-    """Share of samples, in percent, whose largest score is that of their class."""
+def evaluate(learner: Learner, index: Tensor, *, batch: int) -> tuple[float, float]:
+    """Accuracy in percent, and mean loss."""
     learner.module.eval()
     with torch.no_grad():
-        hits = [learner.scores(rows).argmax(-1) == labels[rows] for rows in index.split(batch)]
-    return 100 * float(torch.cat(hits).double().mean())
+        scores = torch.cat([learner.scores(rows) for rows in index.split(batch)])
+        targets = learner.labels[index]
+        hits = (scores.argmax(-1) == targets).double().mean()
+        return 100 * float(hits), float(learner.criterion(scores, targets))
+
+
+def accuracy(learner: Learner, index: Tensor, *, batch: int) -> float:
+    """Share of samples, in percent, whose largest score is that of their class."""
+    return evaluate(learner, index, batch=batch)[0]
 
 
 def stratified_folds(labels: Tensor, count: int, *, generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
@@ -62,3 +155,59 @@ def stratified_folds(labels: Tensor, count: int, *, generator: torch.Generator) 
     by_class = order[labels[order].argsort(stable=True)]
     parts = [by_class[i::count] for i in range(count)]
     return [(torch.cat([p for j, p in enumerate(parts) if j != i]), part) for i, part in enumerate(parts)]
+
+
+def random_parts(samples: int, *, seed: int, held_out: float = 0.1) -> Parts:
+    """A random division into training, validation and test part, the last two of equal size."""
+    order = torch.randperm(samples, generator=torch.Generator().manual_seed(seed))
+    size = max(1, round(held_out * samples))
+    return Parts(order[2 * size :], order[size : 2 * size], order[:size])
+
+
+def _epoch(
+    learner: Learner, optimizer: torch.optim.Optimizer, index: Tensor, batch: int, generator: torch.Generator
+) -> float:
+    learner.module.train()
+    losses = []
+    for rows in index[torch.randperm(len(index), generator=generator)].split(batch):
+        optimizer.zero_grad()
+        loss = learner.criterion(learner.scores(rows), learner.labels[rows])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    return float(torch.stack(losses).mean())
+
+
+def _figures(learner: Learner, parts: Parts, batch: int, epoch: int) -> dict[str, float]:
+    validation_accuracy, validation_loss = evaluate(learner, parts.validation, batch=batch)
+    return {
+        "epoch": float(epoch),
+        "validation_accuracy": validation_accuracy,
+        "validation_loss": validation_loss,
+        "test_accuracy": accuracy(learner, parts.test, batch=batch),
+    }
+
+
+def _state(
+    learner: Learner, optimizer: torch.optim.Optimizer, generator: torch.Generator, history: History
+) -> dict[str, Any]:
+    return {
+        "module": learner.module.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "generator": generator.get_state(),
+        "torch": torch.get_rng_state(),
+        "history": vars(history),
+    }
+
+
+def _resumed(
+    checkpoint: Path | None, learner: Learner, optimizer: torch.optim.Optimizer, generator: torch.Generator
+) -> History:
+    state = None if checkpoint is None else load_checkpoint(checkpoint)
+    if state is None:
+        return History()
+    learner.module.load_state_dict(state["module"])
+    optimizer.load_state_dict(state["optimizer"])
+    generator.set_state(state["generator"])
+    torch.set_rng_state(state["torch"])
+    return History(**state["history"])

@@ -6,6 +6,7 @@ import platform
 import subprocess
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,19 @@ def append_record(file: Path, record: Mapping[str, Any]) -> None:
     line = json.dumps(record, sort_keys=True, allow_nan=False)
     file.parent.mkdir(parents=True, exist_ok=True)
     _set_torn_line_aside(file)
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(line + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+    size = file.stat().st_size if file.exists() else 0
+    try:
+        with file.open("ab") as stream:
+            stream.write(line.encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        with suppress(OSError):
+            os.truncate(file, size)
+        raise DataError(
+            f"A record could not be added to {file} ({error}). Hint: make room on the disk and run the same command "
+            "again; finished trainings are kept in their checkpoints"
+        ) from error
 
 
 def read_records(file: Path) -> list[Record]:

@@ -1,0 +1,75 @@
+"""What the methods of the graph tables read of a TU data set, computed once per process."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import torch
+from torch import Tensor
+
+from adacanon.baselines.axis_projection import axis_projection_encodings
+from adacanon.baselines.frame_averaging import batch_frame
+from adacanon.baselines.padding import padded_spectra
+from adacanon.baselines.s2gnn import lowest
+from adacanon.data.graph_batches import GraphBatches
+from adacanon.data.tu import Features, GraphDataset, load_tu
+from adacanon.graphs.shift_operators import shift_matrix
+from adacanon.graphs.spectra import Spectrum, spectra
+from adacanon.training.loop import Parts, random_parts
+
+COLUMNS = ("MUTAG", "PTC", "ENZYMES", "PROTEINS", "NCI1")
+"""The names of the paper, for whose PTC the files say PTC_MR."""
+
+FIRST_SPLIT_SEED = 20260101
+
+
+@dataclass(frozen=True, eq=False)
+class TUData:
+    """A data set with everything that is derived from it before training."""
+
+    dataset: GraphDataset
+
+    @cached_property
+    def batches(self) -> GraphBatches:
+        """Graphs as flat tensors."""
+        return GraphBatches.of(self.dataset.graphs)
+
+    @cached_property
+    def spectra(self) -> dict[str, list[Spectrum]]:
+        """The eigendecompositions, by shift operator."""
+        return {
+            name: spectra([shift_matrix(graph, name) for graph in self.dataset.graphs])
+            for name in ("normalized", "laplacian")
+        }
+
+    def encodings(self, count: int) -> Tensor:
+        """Canonical eigenvectors of all nodes, (nodes, count)."""
+        return axis_projection_encodings(self._pairs("normalized"), count).float()
+
+    def frames(self, count: int) -> Tensor:
+        """All sign choices of the first eigenvectors, (2^count, nodes, count); repeated eigenvalues get random bases."""
+        generator = torch.Generator().manual_seed(0)
+        return batch_frame(self._pairs("normalized"), count, generator=generator).float()
+
+    def lowest_spectra(self, operator: str, count: int) -> tuple[Tensor, Tensor]:
+        """At most ``count`` eigenvalues (graphs, m) and eigenvectors (graphs, nodes, m) of every graph, padded."""
+        values, vectors = padded_spectra([lowest(*pair, count) for pair in self._pairs(operator)])
+        return values.float(), vectors.float()
+
+    def _pairs(self, operator: str) -> list[tuple[Tensor, Tensor]]:
+        return [(s.eigenvalues, s.eigenvectors) for s in self.spectra[operator]]
+
+
+@lru_cache(maxsize=2)
+def tu_data(column: str, features: Features) -> TUData:
+    """The data of a column of the paper."""
+    return TUData(load_tu(dataset_name(column), features=features))
+
+
+def dataset_name(column: str) -> str:
+    """The name of the files."""
+    return "PTC_MR" if column == "PTC" else column
+
+
+def parts_of(data: TUData, split: int) -> Parts:
+    """The ten random divisions into 80, 10 and 10 percent, the same for all methods."""
+    return random_parts(len(data.dataset.labels), seed=FIRST_SPLIT_SEED + split)

@@ -1,0 +1,32 @@
+"""Checkpoints: the state of a training in one file, whole or not there at all."""
+
+import os
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def save_checkpoint(file: Path, state: dict[str, Any]) -> None:
+    """Replace the file in one step; a full disk costs the checkpoint, never the training."""
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(state, part)
+        part.replace(file)
+    except (OSError, RuntimeError) as error:  # torch reports a failed write as a RuntimeError
+        part.unlink(missing_ok=True)
+        warnings.warn(f"The checkpoint {file} could not be written ({error}); the training goes on", stacklevel=2)
+
+
+def load_checkpoint(file: Path) -> dict[str, Any] | None:
+    """The state, or None if there is none that can be read."""
+    if not file.exists():
+        return None
+    try:
+        return torch.load(file, weights_only=True)
+    except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+        warnings.warn(f"The checkpoint {file} cannot be read ({error}); the training starts anew", stacklevel=2)
+        return None
