@@ -67,6 +67,10 @@ class GraphBatches:
         edges = self.edge_index.index_select(1, edge) + first_node.index_select(0, owner)
         return self.x.index_select(0, node), edges, graph
 
+    def nodes(self, index: Tensor) -> Tensor:
+        """Where the nodes of the chosen graphs stand in tensors with one row per node of the data set."""
+        return _stretches(self.first_node, self._checked(index))[0]
+
     def _checked(self, index: Tensor) -> Tensor:
         if index.dim() != 1 or index.dtype != torch.int64 or len(index) == 0:
             raise ShapeError(

@@ -96,8 +96,8 @@ PROTOCOL = (
     "epoch is that of best validation accuracy, ties broken by validation loss. Learning rate, weight decay and depth "
     "were chosen for every method by 12 trials on the validation part of the first split (`adacanon tune tu`).",
     "'± splits' is the standard deviation between splits, whose test parts are small (19 graphs on MUTAG, 34 on PTC): "
-    "several points are to be expected. The paper does not say what its ± is; as deviations between such test parts its "
-    "values would be too small.",
+    "several points are to be expected. The paper does not say what its ± is; as deviations between such test parts "
+    "its values would be too small.",
     "'smallest loss' is the figure for the epoch of smallest validation loss. 'best test epoch' is the figure that "
     "results if the epoch is chosen on the test part itself; it is not a result, but shows how far such a choice lifts "
     "a table.",

@@ -46,7 +46,7 @@ class TUData:
         return axis_projection_encodings(self._pairs("normalized"), count).float()
 
     def frames(self, count: int) -> Tensor:
-        """All sign choices of the first eigenvectors, (2^count, nodes, count); repeated eigenvalues get random bases."""
+        """All sign choices of the first eigenvectors, (2^count, nodes, count); random bases of eigenspaces."""
         generator = torch.Generator().manual_seed(0)
         return batch_frame(self._pairs("normalized"), count, generator=generator).float()
 
