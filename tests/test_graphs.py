@@ -143,6 +143,12 @@ class TestSpectra:
             spectra([matrix])
         assert spectra([matrix])[0].eigenvalues.shape == (9,)
 
+    def test_a_file_that_another_process_has_just_opened_is_left_to_it(self, monkeypatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
+        monkeypatch.setenv("ADACANON_CACHE", str(tmp_path))
+        (tmp_path / "spectra.sqlite").touch()
+        spectra([shift_matrix(graph_of(nx.cycle_graph(9)))])
+        assert [file.name for file in tmp_path.iterdir()] == ["spectra.sqlite"]
+
     def test_an_unwritable_cache_costs_the_cache_only(self, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
         blocked = tmp_path / "file"
         blocked.write_text("not a folder")

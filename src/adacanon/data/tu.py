@@ -36,11 +36,35 @@ class GraphDataset:
         return int(self.graphs[0].x.shape[1])
 
 
+@dataclass(frozen=True)
+class Statistics:
+    """What the paper's table of data sets counts, and the node features.
+
+    Attributes:
+        graphs: in the whole data set.
+        classes: of the graphs.
+        nodes: per graph on average.
+        edges: per graph on average; the two directions of an edge count as one.
+        channels: one-hot node labels, or 1 for the constant where there are none.
+        attributes: real node attributes, beside the labels.
+    """
+
+    graphs: int
+    classes: int
+    nodes: float
+    edges: float
+    channels: int
+    attributes: int
+
+
 def load_tu(name: str, *, features: Features = "labels") -> GraphDataset:
     """A data set from ``ADACANON_DATA/TUDataset``, or fetched by torch-geometric into the cache folder."""
-    if name not in NAMES:
-        raise UnknownNameError(f"TU data sets are {', '.join(NAMES)}; got {name!r}. Hint: PTC in the paper is PTC_MR")
-    return read_tu(raw_folder(name), name, features=features)
+    return read_tu(raw_folder(_known(name)), name, features=features)
+
+
+def statistics(name: str) -> Statistics | None:
+    """The counts of a data set, or None if it is not present: nothing is fetched, and no graph is built."""
+    return read_statistics(raw_folder(name), name) if is_present(_known(name)) else None
 
 
 def is_present(name: str) -> bool:
@@ -57,13 +81,30 @@ def raw_folder(name: str) -> Path:
 
 def read_tu(folder: Path, name: str, *, features: Features = "labels") -> GraphDataset:
     """Parse a folder of TU text files, checking every count."""
-    indicator = _integers(folder / f"{name}_graph_indicator.txt") - 1
-    labels = _integers(folder / f"{name}_graph_labels.txt")
-    _check_indicator(folder / f"{name}_graph_indicator.txt", indicator, len(labels))
-    edges = _edges(folder / f"{name}_A.txt", indicator)
+    indicator, labels, edges = _structure(folder, name)
     x = _node_features(folder, name, len(indicator), features)
     classes, y = np.unique(labels, return_inverse=True)
     return GraphDataset(name, _split(x, edges, indicator, y), torch.from_numpy(y), len(classes))
+
+
+def read_statistics(folder: Path, name: str) -> Statistics:
+    """The counts of a folder of TU text files, with the checks of :func:`read_tu`."""
+    indicator, labels, edges = _structure(folder, name)
+    attributes = folder / f"{name}_node_attributes.txt"
+    return Statistics(
+        graphs=len(labels),
+        classes=len(np.unique(labels)),
+        nodes=len(indicator) / len(labels),
+        edges=edges.shape[1] / 2 / len(labels),
+        channels=_node_features(folder, name, len(indicator), "labels").shape[1],
+        attributes=_numbers(attributes, rows=1).shape[1] if attributes.exists() else 0,
+    )
+
+
+def _known(name: str) -> str:
+    if name not in NAMES:
+        raise UnknownNameError(f"TU data sets are {', '.join(NAMES)}; got {name!r}. Hint: PTC in the paper is PTC_MR")
+    return name
 
 
 def _folders(name: str) -> list[Path]:
@@ -89,12 +130,20 @@ def _fetch(name: str) -> None:
         ) from error
 
 
-def _numbers(file: Path) -> np.ndarray:
-    """All numbers of a file with one row per line."""
+def _structure(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The graph of every node, the label of every graph, and the edges, (2, edges)."""
+    indicator = _integers(folder / f"{name}_graph_indicator.txt") - 1
+    labels = _integers(folder / f"{name}_graph_labels.txt")
+    _check_indicator(folder / f"{name}_graph_indicator.txt", indicator, len(labels))
+    return indicator, labels, _edges(folder / f"{name}_A.txt", indicator)
+
+
+def _numbers(file: Path, *, rows: int | None = None) -> np.ndarray:
+    """The numbers of a file with one row per line, of the first rows or all."""
     if not file.exists():
         raise DataError(f"{file} is missing. Hint: a TU folder holds A, graph_indicator and graph_labels at least")
     try:
-        return np.loadtxt(file, delimiter=",", ndmin=2, dtype=np.float64)
+        return np.loadtxt(file, delimiter=",", ndmin=2, dtype=np.float64, max_rows=rows)
     except ValueError as error:
         raise DataError(f"{file}: expected numbers separated by commas, one row per line: {error}") from error
 

@@ -17,6 +17,7 @@ from torch.utils._pytree import register_dataclass
 
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.bands import Partition
+from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
 
@@ -71,16 +72,29 @@ def band_coefficients(
         graphs: with ``x`` (nodes, channels) and ``edge_index``.
         partition: the bands.
         operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
-        cache: keep the spectra on disk.
+        cache: keep the spectra on disk, and of whole data sets the coefficients too.
     """
     graphs = list_of_graphs(graphs)
+    key = coefficient_key(graphs, partition, operator, dtype) if cache else None
+    tensors = None if key is None else load_coefficients(key)
+    if tensors is None:
+        fresh = _computed(graphs, partition, operator, dtype, cache)
+        tensors = (fresh.factors, fresh.sizes, fresh.ranks)
+        if key is not None:
+            store_coefficients(key, tensors)
+    return BandCoefficients(*tensors).to(graphs[0].x.device)
+
+
+def _computed(
+    graphs: Sequence[Any], partition: Partition, operator: ShiftOperator, dtype: torch.dtype, cache: bool
+) -> BandCoefficients:
     signals = [node_signal(graph, index) for index, graph in enumerate(graphs)]
     channels = {signal.shape[1] for signal in signals}
     if len(channels) != 1:
         raise ShapeError(f"All graphs must have the same number of node features, got {sorted(channels)}")
     operators = [_operator(graph, index, operator) for index, graph in enumerate(graphs)]
     pairs = zip(spectra(operators, cache=cache), signals, strict=True)
-    return coefficients_of(pairs, partition, dtype=dtype).to(graphs[0].x.device)
+    return coefficients_of(pairs, partition, dtype=dtype)
 
 
 def coefficients_of(

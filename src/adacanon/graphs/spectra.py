@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,15 +56,20 @@ def _digest(matrix: Tensor) -> str:
 
 
 def _load(digests: set[str]) -> dict[str, Spectrum]:
-    """The spectra that are stored; none if the file cannot be read, which is then set aside."""
+    """The spectra that are stored; none if the file is damaged, which is then set aside, or cannot be used just now:
+    another process may be about to create it, or hold it for long.
+    """
     if not _file().exists():
         return {}
     try:
         with closing(sqlite3.connect(_file(), timeout=30)) as database:
             return {digest: _unpacked(blob) for digest, blob in _rows(database, digests)}
+    except sqlite3.OperationalError:
+        return {}
     except (sqlite3.DatabaseError, ValueError) as error:
         aside = _file().with_suffix(".broken")
-        _file().replace(aside)
+        with suppress(OSError):
+            _file().replace(aside)
         warnings.warn(f"Cached spectra cannot be read ({error}); the file is now {aside}", stacklevel=3)
         return {}
 

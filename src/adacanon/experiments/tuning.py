@@ -1,0 +1,66 @@
+"""Hyperparameters by Optuna, on the validation part alone.
+
+Every method gets the same budget: some trials on one split. A trial is a run like any other, with its record in a file:
+the study is rebuilt from these records, so that it can stop anywhere and go on.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from adacanon.errors import InputError
+from adacanon.experiments.run import Run, Settings, Table, relevant
+from adacanon.experiments.runner import run_missing
+from adacanon.training.records import Record
+
+TRIALS = 12
+SPLIT = 0
+LIMITS: Settings = {"epochs": 100, "patience": 25}
+Space = dict[str, list[Any]]
+"""The values that each hyperparameter may take."""
+
+
+def study(table: Table, space: Space, row: str, column: str, file: Path, *, trials: int = TRIALS) -> list[Record]:
+    """Run what is missing of a study and return the records of its trials in order."""
+    records: list[Record] = []
+    for number in range(trials):
+        options = {**table.settings(row, column, "cpu"), **LIMITS, **_proposal(space, records, number), "trial": number}
+        run = Run.of(f"{table.name}-tuning", row, column, SPLIT, options)
+        failures = run_missing(table, [run], file, show=False)
+        if failures:
+            raise InputError(f"A trial failed: {failures[0]}")
+        records += relevant([run], file)
+    return records
+
+
+def best(space: Space, records: list[Record]) -> Settings:
+    """The values of the trial with the best validation accuracy, ties broken by validation loss."""
+    winner = max(records, key=lambda r: (r["metrics"]["validation_accuracy"], -r["metrics"]["validation_loss"]))
+    return {name: winner["settings"][name] for name in space}
+
+
+def write_choice(file: Path, row: str, column: str, choice: Settings) -> None:
+    """Put a choice into the file of chosen settings, in a stable order."""
+    chosen = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    chosen.setdefault(row, {})[column] = choice
+    ordered = {name: dict(sorted(columns.items())) for name, columns in sorted(chosen.items())}
+    file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+
+
+def _proposal(space: Space, records: list[Record], number: int) -> Settings:
+    """The next trial of a study that knows the records so far."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=number, n_startup_trials=6)
+    search = optuna.create_study(direction="maximize", sampler=sampler)
+    distributions = {name: optuna.distributions.CategoricalDistribution(values) for name, values in space.items()}
+    for record in records:
+        search.add_trial(
+            optuna.trial.create_trial(
+                params={name: record["settings"][name] for name in space},
+                distributions=distributions,  # type: ignore[arg-type]
+                value=record["metrics"]["validation_accuracy"] - 1e-3 * record["metrics"]["validation_loss"],
+            )
+        )
+    return search.ask(distributions).params  # type: ignore[arg-type]
