@@ -15,6 +15,7 @@ from adacanon.errors import AdacanonError
 from adacanon.experiments.run import Run, Table, missing
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
+from adacanon.experiments.tuning import TRIALS, tune
 from adacanon.reports.render import headings, table_rows, to_html, to_markdown
 from adacanon.reports.summary import Summary
 
@@ -72,6 +73,31 @@ class Execute:
         failures = run_missing(table, runs, file, jobs=self.jobs, seconds_between=self.seconds_between)
         _print_table(summary_of(table, runs, file))
         return _report_failures(failures)
+
+
+@dataclass(frozen=True)
+class Tune:
+    """Choose hyperparameters on the validation part: Optuna studies, whose choices ``run`` uses from then on."""
+
+    table: tyro.conf.Positional[str]
+    """Name of the table, see ``adacanon list``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows, separated by spaces or commas."""
+    datasets: tuple[str, ...] = ()
+    """Only these columns of the table, separated by spaces or commas."""
+    trials: int = TRIALS
+    """Trials per row and column."""
+    jobs: int = 1
+    """Studies at a time, each in a process with one thread."""
+    results: Path = RESULTS
+    """Folder of the records."""
+
+    def __call__(self) -> int:
+        table, _ = _table(self.table, self.results)
+        rows = checked_rows(table, _names(self.rows)) or table.rows
+        columns = checked_columns(table, _names(self.datasets)) or tuple(c for c in table.columns if c != "NCI1")
+        tune(table, rows, columns, self.results / f"{table.name}-tuning.jsonl", jobs=self.jobs, trials=self.trials)
+        return 0
 
 
 @dataclass(frozen=True)
@@ -145,6 +171,7 @@ Command = (
     Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Execute, tyro.conf.subcommand("run")]
+    | Annotated[Tune, tyro.conf.subcommand("tune")]
     | Annotated[Report, tyro.conf.subcommand("report")]
 )
 

@@ -72,7 +72,7 @@ class Table:
         execute: trains one run and returns its metrics, with "seconds" for the time that it took in all sittings.
         metric: which of the metrics the table shows.
         also: further metrics of a report, by heading.
-        paper_columns: the paper's name of a column, where it is another.
+        space: the hyperparameters of a row and their values, where they are chosen by a study.
     """
 
     name: str
@@ -86,6 +86,7 @@ class Table:
     notes: tuple[str, ...] = ()
     metric: str = "accuracy"
     also: tuple[tuple[str, str], ...] = ()
+    space: Callable[[str], dict[str, list[Any]]] | None = None
 
     def runs(
         self,

@@ -3,6 +3,7 @@
 import json
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import torch
 
@@ -16,6 +17,13 @@ METHODS: dict[str, Builder] = {**BASELINES}
 COMMON: Settings = {"features": "labels", "hidden": 128, "batch": 128, "patience": 100, "seed": 0}
 DEFAULTS: Settings = {"learning_rate": 1e-3, "weight_decay": 1e-4, "layers": 3}
 """Used where nothing was chosen on the validation part."""
+
+RANGES: dict[str, list[Any]] = {
+    "learning_rate": [1e-2, 1e-3, 1e-4],
+    "weight_decay": [1e-2, 1e-3, 1e-4],
+    "layers": [2, 3, 4, 5, 6, 7, 8, 9],
+}
+"""The ranges of the paper."""
 
 ALSO = (("accuracy_at_smallest_loss", "smallest loss"), ("best_test_accuracy", "best test epoch"))
 
@@ -34,6 +42,11 @@ def settings(row: str, column: str, preset: str) -> Settings:
 def chosen(row: str, column: str) -> Settings:
     """The settings that the study found best on the validation part; NCI1 takes those of PROTEINS."""
     return _chosen().get(row, {}).get("PROTEINS" if column == "NCI1" else column, {})
+
+
+def space(row: str) -> dict[str, list[Any]]:
+    """What a study of a row may choose."""
+    return RANGES
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -114,4 +127,5 @@ TU = Table(
     execute=execute,
     notes=PROTOCOL,
     also=ALSO,
+    space=space,
 )

@@ -20,9 +20,42 @@ Space = dict[str, list[Any]]
 """The values that each hyperparameter may take."""
 
 
-def study(table: Table, space: Space, row: str, column: str, file: Path, *, trials: int = TRIALS) -> list[Record]:
+CHOSEN = Path(__file__).with_name("chosen.json")
+
+
+def tune(table: Table, rows: tuple[str, ...], columns: tuple[str, ...], file: Path, *, jobs: int, trials: int) -> None:
+    """Studies of all rows and columns, some at a time; the choices go into the file that ``run`` reads."""
+    from joblib import Parallel, delayed
+
+    pairs = [(row, column) for column in columns for row in rows]
+    outcomes = Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(_study_named)(table.name, row, column, file, trials) for row, column in pairs
+    )
+    for (row, column), records in zip(pairs, outcomes, strict=True):
+        choice = best(_space(table, row), records)
+        write_choice(CHOSEN, row, column, choice)
+        accuracy = max(record["metrics"]["validation_accuracy"] for record in records)
+        print(f"{row}, {column}: {choice}, validation accuracy {accuracy:.1f}", flush=True)
+
+
+def _study_named(name: str, row: str, column: str, file: Path, trials: int) -> list[Record]:
+    import torch
+
+    from adacanon.experiments.tables import table_named
+
+    torch.set_num_threads(1)
+    return study(table_named(name), row, column, file, trials=trials)
+
+
+def _space(table: Table, row: str) -> Space:
+    if table.space is None:
+        raise InputError(f"{table.name} has no hyperparameters to choose")
+    return table.space(row)
+
+
+def study(table: Table, row: str, column: str, file: Path, *, trials: int = TRIALS) -> list[Record]:
     """Run what is missing of a study and return the records of its trials in order."""
-    records: list[Record] = []
+    space, records = _space(table, row), list[Record]()
     for number in range(trials):
         options = {**table.settings(row, column, "cpu"), **LIMITS, **_proposal(space, records, number), "trial": number}
         run = Run.of(f"{table.name}-tuning", row, column, SPLIT, options)
