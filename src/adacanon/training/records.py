@@ -89,9 +89,9 @@ def _version(name: str) -> str:
 
 
 def _commit() -> str:
-    """The commit of the source tree, where there is one, and whether the package differs from it."""
+    """The commit of the source tree, where there is one, and whether the code differs from it."""
     commit = _git("rev-parse", "--short=10", "HEAD")
-    changed = _git("status", "--porcelain", "--", str(PACKAGE))
+    changed = _git("status", "--porcelain", "--", "*.py")
     return (commit or "unknown") + (" with changes" if changed else "")
 
 
