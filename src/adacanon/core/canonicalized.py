@@ -77,6 +77,7 @@ class Canonicalized(nn.Module):
         prior: :math:`h`; a form per class unless the prior is shared.
         chunk: pairs per network evaluation in the search; None chooses by the size of a form.
         seed: determines the candidates.
+        redraw: calls in training that share one set of draws, where drawing is dear.
 
     Example:
         >>> from adacanon.points import Rotations
@@ -101,8 +102,11 @@ class Canonicalized(nn.Module):
         *,
         chunk: int | None = None,
         seed: int = 0,
+        redraw: int = 1,
     ) -> None:
         super().__init__()
+        if redraw < 1:
+            raise InputError(f"redraw must be a positive number of calls, got {redraw}. Hint: 1 draws at every call")
         if chunk is not None and chunk < 1:
             raise InputError(
                 f"chunk must be a positive number of pairs or None, got {chunk}. "
@@ -114,6 +118,7 @@ class Canonicalized(nn.Module):
         self.maximizer = maximizer
         self.prior = ClassScore() if prior is None else prior
         self.chunk = chunk
+        self.redraw = redraw
         self.register_buffer("seed", torch.tensor(seed, dtype=torch.int64))
         self.register_buffer("draws", torch.tensor(0, dtype=torch.int64))
 
@@ -183,22 +188,34 @@ class Canonicalized(nn.Module):
         stream = 0
         if self.training:
             self.draws += 1
-            stream = int(self.draws)
+            stream = -(-int(self.draws) // self.redraw)
         return torch.Generator().manual_seed((int(self.seed) * 0x9E3779B97F4A7C15 + stream) % 2**63)
 
     def _at(self, g: Tree, found: Found, chunk: int | None) -> Tensor:
         """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
+        fused = self.family.fused(self.network, g)
+        if fused is not None:
+            return self._fused_at(fused, found)
         batch, forms = found.values.shape
         owner = owners(batch, forms, found.values.device)
         pairs = flatten_leading(found.parameters, 2)
         first, inverse = distinct_rows(owner, pairs)
         outputs = self._outputs(g, take(pairs, first), owner[first], chunk)
-        expected = 1 if self.prior.shared else outputs.shape[1]
-        if forms != expected:
-            raise ShapeError(f"A maximizer must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
+        self._check_forms(forms, outputs.shape[1])
         if self.prior.shared:
             return outputs[inverse]
         return outputs[inverse.reshape(batch, forms), torch.arange(forms, device=outputs.device)]
+
+    def _fused_at(self, fused: Callable[[Tree], Tensor], found: Found) -> Tensor:
+        """Where a pair is this cheap, looking for equal ones would cost more than it saves."""
+        outputs = fused(map_tensors(lambda leaf: leaf.transpose(0, 1), found.parameters))
+        self._check_forms(found.values.shape[1], outputs.shape[2])
+        return outputs[0] if self.prior.shared else outputs.diagonal(dim1=0, dim2=2)
+
+    def _check_forms(self, forms: int, classes: int) -> None:
+        expected = 1 if self.prior.shared else classes
+        if forms != expected:
+            raise ShapeError(f"A maximizer must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
 
     def _outputs(self, g: Tree, u: Tree, owner: Tensor, chunk: int | None) -> Tensor:
         """Chunks are for evaluation only: splitting a training batch would split BatchNorm's statistics."""

@@ -1,6 +1,7 @@
 """Transformation families :math:`\\kappa_u` (paper: section "Prior Maximization Adaptive Canonicalization")."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -26,6 +27,15 @@ class Family(ABC):
     def prepare(self, g: Any) -> Tree:
         """Check a batch and turn it, once per call, into the pytree that ``transform`` reads."""
         return g
+
+    def fused(self, network: Callable[[Tree], Tensor], g: Tree) -> Callable[[Tree], Tensor] | None:
+        """A faster way to the outputs of this network, or None if there is none.
+
+        Where a transformation commutes with the first layer of a network, much of it can be computed once per batch.
+        The function maps points (count, batch, *point) to outputs (count, batch, ...), and must agree with the network
+        on what ``transform`` gives.
+        """
+        return None
 
     def anchor(self, g: Tree) -> Tree | None:
         """Transformations (batch, count, *point) that move with the input, or None if there are none."""

@@ -28,6 +28,9 @@ from adacanon.errors import ScoreError, ShapeError
 AUTOMATIC_CHUNK_NUMBERS = 2**16
 """An automatic chunk holds this many input numbers (a quarter of a megabyte in float32)."""
 
+PAIRS_PER_FUSED_CHUNK = 4096
+"""What a fused evaluation handles at a time if no chunk is set."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -73,10 +76,16 @@ class Landscape:
     def __post_init__(self) -> None:
         self.batch = batch_size(self.g)
         self.space: Space = self.family.space(self.g)
+        self.fused = self.family.fused(self.network, self.g)
 
     def __call__(self, u: Tree) -> Tensor:
         """Values (count, batch, forms) of candidates (count, batch, *point)."""
         count = batch_size(u)
+        if self.fused is not None:
+            with torch.no_grad():
+                values = torch.cat([self._fused_values(slice_rows(u, a, b)) for a, b in self._grid_chunks(count)])
+            self._check(values.flatten(0, 1), owners(self.batch, 1, values.device, count=count))
+            return values
         owner = owners(self.batch, 1, tensors(self.g)[0].device, count=count)
         values = self.scores(flatten_leading(u, 2), owner)
         return values.unflatten(0, (count, self.batch))
@@ -89,8 +98,20 @@ class Landscape:
         self._check(values, owner)
         return values
 
+    def values(self, u: Tree) -> Tensor:
+        """Values (count, batch, forms) at points (count, batch, forms, *point), each of its own form."""
+        count, batch, forms = tensors(u)[0].shape[:3]
+        if self.fused is not None:
+            values = self(flatten_leading(_forms_first(u), 2)).unflatten(0, (count, forms))
+            return values.diagonal(dim1=1, dim2=3)
+        owner = owners(batch, forms, tensors(u)[0].device, count=count)
+        values = self.scores(flatten_leading(u, 3), owner).unflatten(0, (count, batch, forms))
+        return values.diagonal(dim1=2, dim2=3)
+
     def value_and_gradient(self, u: Tree) -> tuple[Tensor, Tree]:
         """Values (count, batch, forms) and ambient gradients at points (count, batch, forms, *point)."""
+        if self.fused is not None:
+            return self._fused_gradient(u)
         count, batch, forms = shape = tensors(u)[0].shape[:3]
         pairs, device = flatten_leading(u, 3), tensors(u)[0].device
         owner = owners(batch, forms, device, count=count)
@@ -122,17 +143,28 @@ class Landscape:
         return self.prior.rank(outputs)
 
     def _differentiate(self, u: Tree, owner: Tensor, form: Tensor) -> tuple[Tensor, Tree]:
-        with torch.enable_grad():
-            u = map_tensors(lambda leaf: leaf.detach().clone().requires_grad_(leaf.is_floating_point()), u)
-            inputs = [leaf for leaf in tensors(u) if leaf.requires_grad]
-            value = self._rank(u, owner).gather(1, form.unsqueeze(1)).squeeze(1)
-            slopes = iter(
-                torch.autograd.grad(value.sum(), inputs, allow_unused=True) if inputs and value.requires_grad else []
-            )
-        gradient = map_tensors(
-            lambda leaf: _or_zeros(next(slopes, None), leaf) if leaf.requires_grad else torch.zeros_like(leaf), u
-        )
-        return value.detach(), gradient
+        return _slopes(u, lambda u: self._rank(u, owner).gather(1, form.unsqueeze(1)).squeeze(1))
+
+    def _grid_chunks(self, count: int) -> list[tuple[int, int]]:
+        """Candidates are taken for the whole batch at a time."""
+        self.pairs_evaluated += count * self.batch
+        step = max(1, (self.chunk or PAIRS_PER_FUSED_CHUNK) // self.batch)
+        return [(a, min(a + step, count)) for a in range(0, count, step)]
+
+    def _fused_values(self, u: Tree) -> Tensor:
+        assert self.fused is not None
+        outputs = self.fused(u)
+        return self.prior.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
+
+    def _fused_gradient(self, u: Tree) -> tuple[Tensor, Tree]:
+        count, batch, forms = tensors(u)[0].shape[:3]
+        self.pairs_evaluated += count * batch * forms
+        grid = flatten_leading(_forms_first(u), 2)
+        form = torch.arange(forms, device=tensors(u)[0].device).repeat(count)[:, None, None].expand(-1, batch, 1)
+        value, gradient = _slopes(grid, lambda grid: self._fused_values(grid).gather(2, form).squeeze(2))
+        self._check(value.reshape(-1, 1), owners(batch, 1, value.device, count=count * forms))
+        back = _forms_first(unflatten_leading(gradient, (count, forms)))
+        return value.unflatten(0, (count, forms)).transpose(1, 2), back
 
     def _check(self, values: Tensor, owner: Tensor) -> None:
         nan = values.isnan().any(1)
@@ -157,6 +189,26 @@ def evaluate(network: Callable[[Tree], Tensor], family: Family, g: Tree, u: Tree
             "Hint: return logits of shape (batch, classes)"
         )
     return outputs.float() if outputs.dtype in (torch.float16, torch.bfloat16) else outputs
+
+
+def _forms_first(u: Tree) -> Tree:
+    """Exchange the second and third axis, batch and forms."""
+    return map_tensors(lambda leaf: leaf.transpose(1, 2), u)
+
+
+def _slopes(u: Tree, function: Callable[[Tree], Tensor]) -> tuple[Tensor, Tree]:
+    """Values and their gradients by the floating leaves."""
+    with torch.enable_grad():
+        u = map_tensors(lambda leaf: leaf.detach().clone().requires_grad_(leaf.is_floating_point()), u)
+        inputs = [leaf for leaf in tensors(u) if leaf.requires_grad]
+        value = function(u)
+        slopes = iter(
+            torch.autograd.grad(value.sum(), inputs, allow_unused=True) if inputs and value.requires_grad else []
+        )
+    gradient = map_tensors(
+        lambda leaf: _or_zeros(next(slopes, None), leaf) if leaf.requires_grad else torch.zeros_like(leaf), u
+    )
+    return value.detach(), gradient
 
 
 def _or_zeros(gradient: Tensor | None, leaf: Tensor) -> Tensor:

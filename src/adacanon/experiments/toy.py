@@ -9,12 +9,13 @@ from adacanon.baselines.graph_networks import GraphNetwork
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
 from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, SharedGraphClassifier, looked_up
 from adacanon.experiments.run import Run, Settings, Sitting, Table
-from adacanon.graphs.anlsf import SpectralMLP, anlsf
+from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
 from adacanon.graphs.coefficients import BandCoefficients, coefficients_on_one_graph
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
+from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.training.loop import Learner, Parts, Schedule, accuracy, stratified_folds, train
 

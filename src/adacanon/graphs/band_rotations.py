@@ -1,5 +1,6 @@
 """The change of basis within each band (paper: section "Anisotropic nonlinear spectral filters")."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +8,12 @@ import torch
 from torch import Tensor
 
 from adacanon.core.family import Family
+from adacanon.core.pytree import Tree
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
+from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
 
@@ -28,7 +31,7 @@ class BandRotations(Family):
         operator: the shift operator with which raw graphs are decomposed.
 
     Shape:
-        transform gives (pairs, :math:`\sum_k J_k`, channels).
+        transform gives (pairs, :math:`\sum_k J_k`, channels), beside the invariants of each graph if there are any.
     """
 
     partition: Partition
@@ -62,8 +65,28 @@ class BandRotations(Family):
     def space(self, g: BandCoefficients) -> OrthogonalBlocks:
         return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=int(g.factors.shape[2]))
 
-    def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tensor:
+    def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tree:
         rotated = u @ g.factors[owner]
         if isinstance(self.rows, int):
-            return rotated.flatten(1, 2)
-        return torch.cat([rotated[:, k, :rows] for k, rows in enumerate(self.rows)], dim=1)
+            rotated = rotated.flatten(1, 2)
+        else:
+            rotated = torch.cat([rotated[:, k, :rows] for k, rows in enumerate(self.rows)], dim=1)
+        return rotated if g.invariants is None else (rotated, g.invariants[owner])
+
+    def fused(self, network: Callable[[Tree], Tensor], g: BandCoefficients) -> Callable[[Tree], Tensor] | None:
+        r"""The first layer on rotated coefficients is :math:`W\,\mathrm{vec}(XR) = A\,\mathrm{vec}(X)`, where
+        :math:`A` depends on the graph alone: it is formed once per batch, for all candidates and classes.
+        """
+        whole = isinstance(self.rows, int) and not torch.is_autocast_enabled(g.factors.device.type)
+        if not whole or not isinstance(network, SpectralMLP) or not network.takes(sum(self.rows_per_band), g):
+            return None
+        count = self.partition.bands
+        weight = network.first.weight.unflatten(1, (count, -1, g.factors.shape[-1]))  # (hidden, bands, rows, channels)
+        lifted = torch.einsum("nkrt,hkjt->nkjrh", g.factors, weight).flatten(1, 3)
+        shift = network.shift(g.invariants)
+
+        def outputs(u: Tensor) -> Tensor:
+            first = u.flatten(2).transpose(0, 1) @ lifted + shift
+            return network.rest(first.transpose(0, 1))
+
+        return outputs

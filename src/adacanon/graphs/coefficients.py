@@ -33,29 +33,33 @@ class BandCoefficients:
         factors: :math:`R_k`, (graphs, bands, largest rank, channels); row i is zero from the rank on.
         sizes: :math:`M_k`, (graphs, bands).
         ranks: :math:`\mathrm{rank}\,C_k`, (graphs, bands).
+        invariants: what the network sees beside the coefficients and no rotation changes, (graphs, count).
     """
 
     factors: Tensor
     sizes: Tensor
     ranks: Tensor
+    invariants: Tensor | None = None
 
     def __len__(self) -> int:
         return int(self.factors.shape[0])
 
     def __getitem__(self, index: Tensor | slice) -> "BandCoefficients":
-        return BandCoefficients(self.factors[index], self.sizes[index], self.ranks[index])
+        invariants = None if self.invariants is None else self.invariants[index]
+        return BandCoefficients(self.factors[index], self.sizes[index], self.ranks[index], invariants)
 
     def to(self, *target: Any) -> "BandCoefficients":
         """Move or cast the factors; the sizes follow to the device."""
         factors = self.factors.to(*target)
-        return BandCoefficients(factors, self.sizes.to(factors.device), self.ranks.to(factors.device))
+        invariants = None if self.invariants is None else self.invariants.to(factors)
+        return BandCoefficients(factors, self.sizes.to(factors.device), self.ranks.to(factors.device), invariants)
 
     def grams(self) -> Tensor:
         r"""The Gram matrices :math:`C_k^\top C_k`, which determine all that a graph-level A-NLSF can see."""
         return self.factors.mT @ self.factors
 
 
-register_dataclass(BandCoefficients, field_names=["factors", "sizes", "ranks"])
+register_dataclass(BandCoefficients, field_names=["factors", "sizes", "ranks", "invariants"])
 
 
 def band_coefficients(

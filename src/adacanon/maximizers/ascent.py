@@ -42,7 +42,10 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
     u, best = start, Found(start, value)
     for step in range(steps):
         u = _move(space, u, gradient, length, share=1 - step / steps, method=method)
-        value, gradient = landscape.value_and_gradient(u)
+        if step + 1 < steps:
+            value, gradient = landscape.value_and_gradient(u)
+        else:
+            value = landscape.values(u)
         best = better(best, Found(u, value))
     return best
 

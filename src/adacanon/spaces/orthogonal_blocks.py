@@ -10,6 +10,8 @@ Write :math:`C = QR` with orthonormal :math:`Q \in \mathbb R^{M\times r}`. The f
 Points and their refinement do not grow with the graph that they stand for; only the draws look at M numbers each.
 """
 
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 
 import torch
@@ -73,18 +75,22 @@ class OrthogonalBlocks(Space):
     def sample(self, count: int, *, generator: torch.Generator | None = None) -> Tensor:
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
         seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
-        out = torch.zeros(count, self.members, len(self.rows), max(self.rows), self.width, dtype=torch.float64)
-        for k, (seed, rows) in enumerate(zip(seeds, self.rows, strict=True)):
-            dimensions, member = self.sizes[:, k].cpu().unique(return_inverse=True)
-            table = haar_blocks(dimensions.tolist(), count, rows=rows, columns=self.width, seed=seed)
-            out[:, :, k, :rows] = table[:, member]
-        return out * self.mask().cpu()
+        drawn = _table(tuple(seeds), count, self.rows, self.width).blocks(self.sizes.cpu())
+        return drawn.movedim(2, 0) * self.mask().cpu()
 
     def project(self, u: Tensor) -> Tensor:
         """Clip the singular values to at most one and raise to one those that must be."""
-        left, values, right = torch.linalg.svd(u * self.mask().to(u), full_matrices=False)
+        mask = self.mask().to(u)
+        return self._reshaped(u * mask) * mask
+
+    def _reshaped(self, u: Tensor) -> Tensor:
+        if max(self.rows) == 2:
+            close, sure = _two_rows_to_set(u, self._forced)
+            if bool(sure.all()):
+                return close
+        left, values, right = torch.linalg.svd(u, full_matrices=False)
         values = torch.where(self._forced(values), 1.0, values.clamp(max=1))
-        return (left * values.unsqueeze(-2)) @ right * self.mask().to(u)
+        return (left * values.unsqueeze(-2)) @ right
 
     def tangent(self, u: Tensor, v: Tensor) -> Tensor:
         """All directions: the set has corners, where more singular values are one than must be, and no tangent spaces
@@ -120,6 +126,62 @@ class OrthogonalBlocks(Space):
     def _height(self) -> Tensor:
         """Rows that are not zero, min(J, M), (members, bands)."""
         return torch.minimum(self.sizes, torch.tensor(self.rows, device=self.sizes.device))
+
+
+class _Table:
+    """The blocks of some streams for all dimensions that were asked for, (bands, dimensions, count, J, width)."""
+
+    def __init__(self, seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int) -> None:
+        self.seeds, self.rows = seeds, rows
+        self.place = torch.zeros(1, dtype=torch.int64)  # by dimension; -1 if there is no block yet
+        self.stored = torch.zeros(len(rows), 1, count, max(rows), width, dtype=torch.float64)
+
+    def blocks(self, sizes: Tensor) -> Tensor:
+        """Blocks (members, bands, count, J, width) for sizes (members, bands)."""
+        largest = int(sizes.max()) if sizes.numel() else 0
+        self.place = torch.nn.functional.pad(self.place, (0, max(0, largest + 1 - len(self.place))), value=-1)
+        missing = sizes[self.place[sizes] < 0].unique()
+        if len(missing):
+            self._add(missing)
+        return self.stored[torch.arange(len(self.rows)), self.place[sizes]]
+
+    def _add(self, dimensions: Tensor) -> None:
+        _, known, count, height, width = self.stored.shape
+        more = self.stored.new_zeros(len(self.rows), len(dimensions), count, height, width)
+        for band, seed, rows in zip(more, self.seeds, self.rows, strict=True):
+            blocks = haar_blocks(dimensions.tolist(), count, rows=rows, columns=width, seed=seed)
+            band[:, :, :rows] = blocks.transpose(0, 1)
+        self.stored = torch.cat([self.stored, more], dim=1)
+        self.place[dimensions] = torch.arange(known, known + len(dimensions))
+
+
+@lru_cache(maxsize=2)
+def _table(seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int) -> _Table:
+    """Batches that are searched with the same draws share them."""
+    return _Table(seeds, count, rows, width)
+
+
+def _two_rows_to_set(u: Tensor, forced: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+    r"""The projection of 2 x r matrices in closed form, and where it can be relied on.
+
+    With the eigenvalues :math:`\sigma_i^2` of the 2 x 2 matrix :math:`uu^\top`, it is :math:`\big(\bar f I + \tfrac{f_1
+    - f_2}2 \begin{pmatrix} c & t\\ t & -c\end{pmatrix}\big) u` with factors :math:`f_i` that make the singular values
+    what they should be. A singular value of zero that must become one has no direction.
+    """
+    x, y = u.double().unbind(-2)
+    a, d, b = x.square().sum(-1), y.square().sum(-1), (x * y).sum(-1)
+    mean, half = (a + d) / 2, (a - d) / 2
+    gap = torch.hypot(half, b)
+    sigma = torch.stack([mean + gap, (mean - gap).clamp(min=0)], dim=-1).sqrt()
+    must = forced(sigma)
+    f = torch.where(must, 1.0, sigma.clamp(max=1)) / sigma.clamp(min=torch.finfo(sigma.dtype).tiny)
+    f = torch.where(must | (sigma > 1), f, 1.0)
+    c, t = torch.where(gap > 0, half / gap, 1.0).nan_to_num(1.0), torch.where(gap > 0, b / gap, 0.0).nan_to_num(0.0)
+    middle, difference = f.sum(-1) / 2, (f[..., 0] - f[..., 1]) / 2
+    top = (middle + difference * c)[..., None] * x + (difference * t)[..., None] * y
+    bottom = (difference * t)[..., None] * x + (middle - difference * c)[..., None] * y
+    sure = ~(must & (sigma < 1e-4)).any(-1)
+    return torch.stack([top, bottom], dim=-2).to(u.dtype), sure
 
 
 def haar_blocks(dimensions: list[int], count: int, *, rows: int, columns: int, seed: int) -> Tensor:

@@ -1,0 +1,67 @@
+"""The symmetryless network of A-NLSF."""
+
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from adacanon.errors import InputError, ShapeError
+from adacanon.graphs.coefficients import BandCoefficients
+
+
+class SpectralMLP(nn.Module):
+    r"""The symmetryless network :math:`\Psi : \mathbb R^{J\times T} \to \mathbb R^D`, an MLP on all coefficients.
+
+    Args:
+        rows: :math:`J = \sum_k J_k`.
+        channels: T.
+        classes: D.
+        hidden: width.
+        layers: linear layers in all.
+        dropout: share of hidden units dropped in training.
+        invariants: numbers that every graph brings beside its coefficients.
+
+    Shape:
+        coefficients (pairs, rows, channels), or a pair of them and invariants (pairs, invariants) -> (pairs, classes)
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        channels: int,
+        *,
+        classes: int,
+        hidden: int = 128,
+        layers: int = 3,
+        dropout: float = 0.0,
+        invariants: int = 0,
+    ) -> None:
+        super().__init__()
+        if layers < 1:
+            raise InputError(f"An MLP needs at least one layer, got {layers}")
+        widths = [*[hidden] * (layers - 1), classes]
+        rest: list[nn.Module] = []
+        for a, b in pairwise(widths):
+            rest += [nn.ReLU(), nn.Dropout(dropout), nn.Linear(a, b)]
+        self.shape = (rows, channels)
+        self.first = nn.Linear(rows * channels, widths[0])
+        self.beside = nn.Linear(invariants, widths[0], bias=False) if invariants else None
+        self.rest = nn.Sequential(*rest)
+
+    def forward(self, form: Tensor | tuple[Tensor, Tensor]) -> Tensor:
+        coefficients, invariants = (form, None) if isinstance(form, Tensor) else form
+        if coefficients.shape[1:] != self.shape:
+            raise ShapeError(
+                f"SpectralMLP expects coefficients of shape (pairs, {self.shape[0]}, {self.shape[1]}), "
+                f"got {tuple(coefficients.shape)}. Hint: rows is the sum of J_k, channels the number of node features"
+            )
+        return self.rest(coefficients.flatten(1) @ self.first.weight.T + self.shift(invariants))
+
+    def shift(self, invariants: Tensor | None) -> Tensor:
+        """What the first layer adds to the product with the coefficients."""
+        if (invariants is None) != (self.beside is None):
+            raise ShapeError("SpectralMLP was made with invariants= and got none, or the other way round")
+        return self.first.bias if self.beside is None else self.first.bias + self.beside(invariants)
+
+    def takes(self, rows: int, g: BandCoefficients) -> bool:
+        """Whether these coefficients fit; if not, ``forward`` says why."""
+        return self.shape == (rows, g.factors.shape[-1]) and (g.invariants is None) == (self.beside is None)
