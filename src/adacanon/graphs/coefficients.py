@@ -74,13 +74,20 @@ def band_coefficients(
         cache: keep the spectra on disk.
     """
     graphs = list_of_graphs(graphs)
+    pairs = spectra_and_signals(graphs, operator, cache=cache)
+    return coefficients_of(pairs, partition, dtype=dtype).to(graphs[0].x.device)
+
+
+def spectra_and_signals(
+    graphs: Sequence[Any], operator: ShiftOperator = "normalized", *, cache: bool = True
+) -> list[tuple[Spectrum, Tensor]]:
+    """The spectrum and the node features of every graph, checked."""
     signals = [node_signal(graph, index) for index, graph in enumerate(graphs)]
     channels = {signal.shape[1] for signal in signals}
     if len(channels) != 1:
         raise ShapeError(f"All graphs must have the same number of node features, got {sorted(channels)}")
     operators = [_operator(graph, index, operator) for index, graph in enumerate(graphs)]
-    pairs = zip(spectra(operators, cache=cache), signals, strict=True)
-    return coefficients_of(pairs, partition, dtype=dtype).to(graphs[0].x.device)
+    return list(zip(spectra(operators, cache=cache), signals, strict=True))
 
 
 def coefficients_of(
