@@ -253,6 +253,23 @@ class TestPooling:
 
 
 class TestClassifier:
+    @pytest.mark.parametrize("pooling", ["mean", "sum"])
+    def test_the_network_agrees_with_one_graph_at_a_time(self, pooling: str) -> None:
+        torch.manual_seed(1)
+        family, graphs = NodeRotations(PARTITION, rows=ROWS), some_graphs()
+        network = NodeClassifier(NodeFilter(12, 3, features=4), classes=2, layers=1, pooling=pooling).double()  # type: ignore[arg-type]
+        torch.nn.init.normal_(network.bias)
+        g = exact(graphs)
+        u = family.space(g).sample(1, generator=torch.Generator().manual_seed(0))[0]
+        forms = family.transform(g, u, torch.arange(len(graphs)))
+        rows = []
+        for i, graph in enumerate(graphs):
+            frame, n = forms.frames[i, :, : graph.num_nodes], graph.num_nodes
+            x = frame.T @ network.filter.spectral(forms.coefficients[i : i + 1]).reshape(12, 4)
+            nodes = network.nodes(torch.relu(math.sqrt(n) * x + network.bias))
+            rows.append(network.head(getattr(nodes, pooling)(0)))
+        torch.testing.assert_close(network(forms), torch.stack(rows))
+
     def test_the_answer_and_the_embeddings_do_not_depend_on_the_eigenbasis(self) -> None:
         model = classifier()
         for graph in some_graphs():

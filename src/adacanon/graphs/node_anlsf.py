@@ -54,9 +54,11 @@ class NodeFilter(nn.Module):
 
 
 class NodeClassifier(nn.Module):
-    r"""Class scores from node features: :math:`\mathrm{linear}\big(\mathrm{pool}_n\,\phi(\mathrm{relu}(x_n + b))\big)`.
+    r"""Class scores :math:`\mathrm{linear}\big(\mathrm{pool}_n\,\phi(\mathrm{relu}(\sqrt N x_n + b))\big)` from the
+    node features :math:`x_1, \dots, x_N` of a graph.
 
-    Synthesis is linear, so that a linear map of its result would only repeat the last layer of the filter.
+    The features are sums of unit vectors, whose entries shrink like :math:`1/\sqrt N`. There is no linear map before
+    the first ReLU: synthesis is linear, so that it would only repeat the last layer of the filter.
 
     Args:
         filter: gives the node features x.
@@ -79,7 +81,8 @@ class NodeClassifier(nn.Module):
         self.head = nn.Linear(width, classes)
 
     def forward(self, forms: NodeForms) -> Tensor:
-        features = self.nodes((self.filter(forms) + self.bias).relu())
+        root = forms.mask.sum(-1).to(forms.frames.dtype).sqrt()[:, None, None]
+        features = self.nodes(torch.addcmul(self.bias, self.filter(forms), root).relu())
         return self.head(pool(features, forms.mask, self.pooling))
 
 
