@@ -1,6 +1,7 @@
 """The rows of the graph tables: how each method is built and what it reads."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -13,9 +14,18 @@ from adacanon.baselines.graph_networks import GraphNetwork
 from adacanon.baselines.message_passing import degree_histogram, gated_gcn, pna
 from adacanon.baselines.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
 from adacanon.baselines.s2gnn import S2GNN
-from adacanon.experiments.learners import Classifier, Inputs
+from adacanon.core.maximizer import Maximizer
+from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, Inputs, looked_up
 from adacanon.experiments.run import Settings
 from adacanon.experiments.tu_data import TUData
+from adacanon.graphs.anlsf import anlsf
+from adacanon.graphs.band_frames import BandFrames, band_frames
+from adacanon.graphs.band_rotations import BandRotations
+from adacanon.graphs.bands import Partition, dyadic, uniform
+from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
+from adacanon.graphs.encoded_anlsf import EncodedANLSF
+from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.training.loop import Learner
 
 Builder = Callable[[TUData, Settings, Tensor, int], Learner]
@@ -98,6 +108,77 @@ def spatio_spectral_network(data: TUData, options: Settings, train: Tensor, seed
     return Classifier(network, data.dataset.labels, inputs)
 
 
+def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
+    """A-NLSF behind a learned node encoder."""
+    partition = partition_of(options)
+    frames = _band_frames(data, partition, options["operator"], options["frame"])
+
+    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+        nodes = data.batches.nodes(index)
+        basis = frames.basis.index_select(0, nodes)
+        return *data.batches.batch(index), basis, frames.sizes[index], frames.ranks[index]
+
+    model = EncodedANLSF(
+        BandRotations(partition, rows=options["rows"], operator=options["operator"]),
+        data.dataset.channels,
+        classes=data.dataset.classes,
+        features=options["embedding"],
+        hops=options["hops"],
+        width=options["width"],
+        hidden=options["hidden"],
+        layers=options["layers"],
+        dropout=options["dropout"],
+        maximizer=search_of(options),
+        redraw=options["redraw"],
+        seed=seed,
+    )
+    return CanonicalizedClassifier(model, data.dataset.labels, inputs)
+
+
+def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
+    """A-NLSF on the coefficients of the node features themselves, as the paper describes it."""
+    partition = partition_of(options)
+    coefficients = _coefficients(data, partition, options["operator"])
+    scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
+    scaled = replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
+    family = BandRotations(partition, rows=options["rows"], operator=options["operator"])
+    model = anlsf(
+        family,
+        data.dataset.channels,
+        classes=data.dataset.classes,
+        hidden=options["hidden"],
+        layers=options["layers"],
+        maximizer=search_of(options),
+        redraw=options["redraw"],
+        seed=seed,
+    )
+    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled))
+
+
+def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
+    """An MLP on the band Gram matrices, the full set of invariants that a plain A-NLSF can use."""
+    grams = _coefficients(data, partition_of(options), options["operator"]).grams()
+    above = torch.triu_indices(grams.shape[-1], grams.shape[-1])
+    inputs = grams[:, :, above[0], above[1]].flatten(1)
+    inputs = inputs[:, (inputs[train] != 0).any(0)]
+    inputs = (inputs / inputs[train].square().mean(0).sqrt()).unsqueeze(-1)
+    network = SpectralMLP(inputs.shape[1], 1, **_sizes(data, options))
+    return Classifier(network, data.dataset.labels, looked_up(inputs))
+
+
+def partition_of(options: Settings) -> Partition:
+    """The bands that the settings name."""
+    high = 2.0 if options["operator"] == "normalized" else options["high"]
+    if options["partition"] == "uniform":
+        return uniform(options["bands"], high=high)
+    return dyadic(options["bands"], decay=options["decay"], high=high)
+
+
+def search_of(options: Settings) -> Maximizer:
+    """Draws, and refinement if there is any."""
+    return SampleAndRefine(samples=options["draws"], steps=options["steps"])
+
+
 BASELINES: dict[str, Builder] = {
     **{row: partial(graph_network, kind) for row, kind in MESSAGE_PASSING.items()},
     "GatedGCN": gated_network,
@@ -108,11 +189,19 @@ BASELINES: dict[str, Builder] = {
     "S2GNN": spatio_spectral_network,
 }
 
+SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
+
+_BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
+_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 2, "redraw": 8}
+
 OWN_SETTINGS: dict[str, Settings] = {
     "FA+GIN": {"encodings": 3, "drawn": 2},
     "OAP+GIN": {"encodings": 8},
     "NLSF": {"bands": 8, "eigenvectors": 32},
     "S2GNN": {"eigenvectors": 32},
+    "Gram MLP": _BANDS,
+    "A-NLSF (plain)": {**_BANDS, **_SEARCH},
+    "A-NLSF": {**_BANDS, **_SEARCH, "frame": 8, "embedding": 32, "hops": 3, "width": 64, "dropout": 0.3},
 }
 """What a method has beside width, depth, learning rate and weight decay."""
 
@@ -123,6 +212,16 @@ def _sizes(data: TUData, options: Settings) -> dict[str, int]:
 
 def _graphs(data: TUData) -> Inputs:
     return lambda index, training: data.batches.batch(index)
+
+
+@lru_cache(maxsize=2)
+def _band_frames(data: TUData, partition: Partition, operator: str, width: int) -> BandFrames:
+    return band_frames(data.dataset.graphs, partition, operator=operator, width=width)
+
+
+@lru_cache(maxsize=2)
+def _coefficients(data: TUData, partition: Partition, operator: str) -> BandCoefficients:
+    return band_coefficients(data.dataset.graphs, partition, operator=operator)
 
 
 @lru_cache(maxsize=2)

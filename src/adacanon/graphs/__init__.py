@@ -1,22 +1,36 @@
-"""Spectral graph networks: shift operators, spectra, bands, coefficients, band rotations, A-NLSF."""
+"""Spectral graph networks: operators, spectra, bands, coefficients, band rotations, A-NLSF at graph and node level."""
 
 from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients, coefficients_of
+from adacanon.graphs.directional import directional_filter
+from adacanon.graphs.node_anlsf import NodeClassifier, NodeFilter, node_anlsf, node_embeddings
+from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients, node_coefficients_of
+from adacanon.graphs.node_rotations import NodeForms, NodeRotations
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 
 __all__ = [
     "BandCoefficients",
     "BandRotations",
+    "NodeClassifier",
+    "NodeCoefficients",
+    "NodeFilter",
+    "NodeForms",
+    "NodeRotations",
     "Partition",
     "SpectralMLP",
     "Spectrum",
     "anlsf",
     "band_coefficients",
     "coefficients_of",
+    "directional_filter",
     "dyadic",
+    "node_anlsf",
+    "node_coefficients",
+    "node_coefficients_of",
+    "node_embeddings",
     "spectra",
     "uniform",
 ]

@@ -18,6 +18,7 @@ def anlsf(
     hidden: int = 128,
     layers: int = 3,
     maximizer: Maximizer | None = None,
+    redraw: int = 1,
     seed: int = 0,
 ) -> Canonicalized:
     """A-NLSF: an MLP on spectral coefficients, canonicalized over the choice of basis in every band.
@@ -29,6 +30,8 @@ def anlsf(
         channels: node features.
         classes: D.
         maximizer: 32 draws and three refinement steps if not given.
+        redraw: training steps that share their draws.
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)
-    return Canonicalized(network, family, maximizer or SampleAndRefine(samples=32), chunk=PAIRS_PER_CHUNK, seed=seed)
+    search = maximizer or SampleAndRefine(samples=32)
+    return Canonicalized(network, family, search, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw)

@@ -35,9 +35,14 @@ _CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
 def coefficient_key(
-    graphs: Sequence[Any], partition: Partition, operator: ShiftOperator, dtype: torch.dtype
+    graphs: Sequence[Any],
+    partition: Partition,
+    operator: ShiftOperator,
+    dtype: torch.dtype,
+    *,
+    what: str = "coefficients",
 ) -> str | None:
-    """The name under which coefficients are kept, or None if they are not.
+    """The name under which coefficients, or what else is derived, are kept, or None if they are not.
 
     A function has no name that would tell it from other functions, and graphs that do not fit together get their
     error where the coefficients are computed.
@@ -48,7 +53,7 @@ def coefficient_key(
     if tensors is None:
         return None
     kinds = [(tensor.dtype, tuple(tensor.shape)) for tensor in tensors]
-    digest = hashlib.sha256(repr((_VERSION, partition, operator, dtype, kinds)).encode())
+    digest = hashlib.sha256(repr((_VERSION, what, partition, operator, dtype, kinds)).encode())
     for tensor in tensors:
         digest.update(tensor.flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()

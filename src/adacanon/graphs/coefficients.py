@@ -82,23 +82,24 @@ def band_coefficients(
     key = coefficient_key(graphs, partition, operator, dtype) if cache else None
     tensors = None if key is None else load_coefficients(key)
     if tensors is None:
-        fresh = _computed(graphs, partition, operator, dtype, cache)
+        pairs = spectra_and_signals(graphs, operator, cache=cache)
+        fresh = coefficients_of(pairs, partition, dtype=dtype)
         tensors = (fresh.factors, fresh.sizes, fresh.ranks)
         if key is not None:
             store_coefficients(key, tensors)
     return BandCoefficients(*tensors).to(graphs[0].x.device)
 
 
-def _computed(
-    graphs: Sequence[Any], partition: Partition, operator: ShiftOperator, dtype: torch.dtype, cache: bool
-) -> BandCoefficients:
+def spectra_and_signals(
+    graphs: Sequence[Any], operator: ShiftOperator = "normalized", *, cache: bool = True
+) -> list[tuple[Spectrum, Tensor]]:
+    """The spectrum and the node features of every graph, checked."""
     signals = [node_signal(graph, index) for index, graph in enumerate(graphs)]
     channels = {signal.shape[1] for signal in signals}
     if len(channels) != 1:
         raise ShapeError(f"All graphs must have the same number of node features, got {sorted(channels)}")
     operators = [_operator(graph, index, operator) for index, graph in enumerate(graphs)]
-    pairs = zip(spectra(operators, cache=cache), signals, strict=True)
-    return coefficients_of(pairs, partition, dtype=dtype)
+    return list(zip(spectra(operators, cache=cache), signals, strict=True))
 
 
 def coefficients_of(

@@ -1,0 +1,117 @@
+r"""Frames of the bands that depend on the graph alone, in which learned node features can be projected.
+
+A learned encoder :math:`H = \mathrm{enc}(G, S)` gives up the factors that A-NLSF computes once per data set. What can
+still be computed once is a basis: :math:`W_k`, an orthonormal basis of :math:`V_kV_k^\top F` for signals F that are
+fixed functions of the graph and its node features. The coefficients :math:`W_k^\top H` then never see the basis that
+the eigensolver returned. They are all coefficients of H where F spans the band, and those along F elsewhere.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon.graphs.bands import Partition
+from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
+from adacanon.graphs.coefficients import list_of_graphs, spectra_and_signals
+from adacanon.graphs.node_coefficients import band_signals
+from adacanon.graphs.shift_operators import ShiftOperator
+
+_DEPENDENT = 1e-6
+"""A signal counts as dependent if its part orthogonal to those before it is below this share of it."""
+
+
+@dataclass(frozen=True)
+class BandFrames:
+    r"""The frames of all graphs of a data set, one after the other.
+
+    Attributes:
+        basis: rows of :math:`W_k`, (nodes of all graphs, bands, width), zero from the rank on.
+        sizes: :math:`M_k`, (graphs, bands).
+        ranks: columns of :math:`W_k`, (graphs, bands).
+    """
+
+    basis: Tensor
+    sizes: Tensor
+    ranks: Tensor
+
+
+def band_frames(
+    graphs: Any,
+    partition: Partition,
+    *,
+    operator: ShiftOperator = "normalized",
+    width: int = 8,
+    cache: bool = True,
+) -> BandFrames:
+    """The frames of torch-geometric graphs, from their structural signals.
+
+    Args:
+        graphs: with ``x`` (nodes, channels) and ``edge_index``.
+        partition: the bands.
+        operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
+        width: at most this many columns per band.
+        cache: keep the spectra on disk, and of whole data sets the frames too.
+    """
+    graphs = list_of_graphs(graphs)
+    key = (
+        coefficient_key(graphs, partition, operator, torch.float32, what=f"frames of width {width}") if cache else None
+    )
+    tensors = None if key is None else load_coefficients(key)
+    if tensors is None:
+        tensors = _computed(graphs, partition, operator, width, cache)
+        if key is not None:
+            store_coefficients(key, tensors)
+    return BandFrames(*tensors)
+
+
+def structural_signals(x: Tensor, edge_index: Tensor) -> Tensor:
+    r"""Fixed signals :math:`F = (1,\, S,\, d,\, AS,\, d \odot S,\, Ad,\, A(d \odot S))` with degrees :math:`d = A1`."""
+
+    def neighbours(signal: Tensor) -> Tensor:
+        return torch.zeros_like(signal).index_add(0, edge_index[1], signal[edge_index[0]])
+
+    one = x.new_ones(x.shape[0], 1)
+    degree = neighbours(one)
+    weighted = degree * x
+    return torch.cat([one, x, degree, neighbours(x), weighted, neighbours(degree), neighbours(weighted)], dim=1)
+
+
+def orthonormal_columns(signals: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """Gram-Schmidt over the channels of (..., nodes, channels), at most ``width`` columns (..., nodes, width), and how
+    many there are; a channel that depends on those before it gets no column.
+    """
+    basis = signals.new_zeros(*signals.shape[:-1], width)
+    rank = torch.zeros(signals.shape[:-2], dtype=torch.int64)
+    rest, size = signals, signals.norm(dim=-2)
+    smallest = _DEPENDENT * size.amax(-1)
+    for t in range(signals.shape[-1]):
+        length = rest[..., t].norm(dim=-1)
+        counts = (length > _DEPENDENT * size[..., t]) & (length > smallest) & (rank < width)
+        if not bool(counts.any()):
+            continue
+        q = torch.where(counts, 1 / length, 0.0).nan_to_num(posinf=0.0)[..., None] * rest[..., t]
+        place = (torch.arange(width) == rank[..., None]) & counts[..., None]
+        basis = basis + q[..., None] * place[..., None, :]
+        rest = rest - q[..., None] * (q[..., None, :] @ rest)
+        rank = rank + counts
+        if bool((rank == width).all()):
+            break
+    return basis, rank
+
+
+def _computed(
+    graphs: Sequence[Any], partition: Partition, operator: ShiftOperator, width: int, cache: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    bases, sizes, ranks = [], [], []
+    for graph, (spectrum, signal) in zip(graphs, spectra_and_signals(graphs, operator, cache=cache), strict=True):
+        fixed = structural_signals(signal, graph.edge_index.cpu())
+        fixed = fixed[:, (fixed != 0).any(0)]
+        basis, rank = orthonormal_columns(band_signals(spectrum, fixed, partition), width)
+        bases.append(basis.transpose(0, 1).float())
+        band = partition.assign(spectrum.eigenvalues)
+        sizes.append(torch.bincount(band[band >= 0], minlength=partition.bands))
+        ranks.append(torch.minimum(rank, sizes[-1]))
+    return torch.cat(bases), torch.stack(sizes), torch.stack(ranks)
