@@ -130,7 +130,7 @@ class Canonicalized(nn.Module):
         """Class scores (batch, classes) at the canonical forms; with a shared prior, the outputs at the shared form."""
         g = self._prepare(g)
         found, landscape = self._search(g, ids, generator)
-        return self._at(g, found, landscape.chunk)
+        return self._at(g, found, landscape)
 
     def canonicalize(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Canonical:
         """Search, and return everything that was found; no gradients."""
@@ -138,7 +138,7 @@ class Canonicalized(nn.Module):
             g = self._prepare(g)
             found, landscape = self._search(g, ids, generator)
             with _evaluation_mode(self.network):
-                logits = self._at(g, found, landscape.chunk)
+                logits = self._at(g, found, landscape)
             batch, forms = found.values.shape
             scores = self.prior(logits).reshape(batch, forms)
         mask = landscape.space.mask()
@@ -191,26 +191,25 @@ class Canonicalized(nn.Module):
             stream = -(-int(self.draws) // self.redraw)
         return torch.Generator().manual_seed((int(self.seed) * 0x9E3779B97F4A7C15 + stream) % 2**63)
 
-    def _at(self, g: Tree, found: Found, chunk: int | None) -> Tensor:
+    def _at(self, g: Tree, found: Found, landscape: Landscape) -> Tensor:
         """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
-        fused = self.family.fused(self.network, g)
-        if fused is not None:
-            return self._fused_at(fused, found)
         batch, forms = found.values.shape
         owner = owners(batch, forms, found.values.device)
         pairs = flatten_leading(found.parameters, 2)
-        first, inverse = distinct_rows(owner, pairs)
-        outputs = self._outputs(g, take(pairs, first), owner[first], chunk)
+        first, inverse = self._distinct(owner, pairs, landscape)
+        outputs = self._outputs(g, take(pairs, first), owner[first], landscape.chunk)
         self._check_forms(forms, outputs.shape[1])
         if self.prior.shared:
             return outputs[inverse]
         return outputs[inverse.reshape(batch, forms), torch.arange(forms, device=outputs.device)]
 
-    def _fused_at(self, fused: Callable[[Tree], Tensor], found: Found) -> Tensor:
-        """Where a pair is this cheap, looking for equal ones would cost more than it saves."""
-        outputs = fused(map_tensors(lambda leaf: leaf.transpose(0, 1), found.parameters))
-        self._check_forms(found.values.shape[1], outputs.shape[2])
-        return outputs[0] if self.prior.shared else outputs.diagonal(dim1=0, dim2=2)
+    @staticmethod
+    def _distinct(owner: Tensor, pairs: Tree, landscape: Landscape) -> tuple[Tensor, Tensor]:
+        """Where the first layer is fused, a pair is so cheap that looking for equal ones costs more than it saves."""
+        if landscape.fused is None:
+            return distinct_rows(owner, pairs)
+        every = torch.arange(owner.shape[0], device=owner.device)
+        return every, every
 
     def _check_forms(self, forms: int, classes: int) -> None:
         expected = 1 if self.prior.shared else classes

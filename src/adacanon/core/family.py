@@ -9,6 +9,9 @@ from torch import Tensor
 from adacanon.core.pytree import Tree
 from adacanon.core.space import Space
 
+Fused = Callable[[Tree], Tensor]
+"""From points (count, batch, *point) to outputs (count, batch, ...)."""
+
 
 class Family(ABC):
     r"""A transformation family :math:`\kappa_u : \mathcal G \to \mathcal K`, continuous in :math:`u`.
@@ -28,12 +31,11 @@ class Family(ABC):
         """Check a batch and turn it, once per call, into the pytree that ``transform`` reads."""
         return g
 
-    def fused(self, network: Callable[[Tree], Tensor], g: Tree) -> Callable[[Tree], Tensor] | None:
+    def fused(self, network: Callable[[Tree], Tensor], g: Tree) -> Fused | None:
         """A faster way to the outputs of this network, or None if there is none.
 
         Where a transformation commutes with the first layer of a network, much of it can be computed once per batch.
-        The function maps points (count, batch, *point) to outputs (count, batch, ...), and must agree with the network
-        on what ``transform`` gives.
+        The outcome must agree with the network on what ``transform`` gives.
         """
         return None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from adacanon.core.family import Family
+from adacanon.core.family import Family, Fused
 from adacanon.core.prior import Prior
 from adacanon.core.pytree import (
     Tree,
@@ -76,7 +76,7 @@ class Landscape:
     def __post_init__(self) -> None:
         self.batch = batch_size(self.g)
         self.space: Space = self.family.space(self.g)
-        self.fused = self.family.fused(self.network, self.g)
+        self.fused: Fused | None = self.family.fused(self.network, self.g)
 
     def __call__(self, u: Tree) -> Tensor:
         """Values (count, batch, forms) of candidates (count, batch, *point)."""

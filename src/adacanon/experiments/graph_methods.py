@@ -19,11 +19,14 @@ from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, I
 from adacanon.experiments.run import Settings
 from adacanon.experiments.tu_data import TUData
 from adacanon.graphs.anlsf import anlsf
-from adacanon.graphs.band_frames import BandFrames, band_frames
+from adacanon.graphs.band_frames import BandFrames, band_frames, structural_signals
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.encoded_anlsf import EncodedANLSF
+from adacanon.graphs.node_anlsf import node_anlsf
+from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients
+from adacanon.graphs.node_rotations import NodeRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.training.loop import Learner
@@ -110,17 +113,19 @@ def spatio_spectral_network(data: TUData, options: Settings, train: Tensor, seed
 
 def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF behind a learned node encoder."""
-    partition = partition_of(options)
+    partition = partition_of(data, options)
     frames = _band_frames(data, partition, options["operator"], options["frame"])
+    signals = standardised_nodes(data, _signals(data), train)
 
     def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+        _, edge_index, graph = data.batches.batch(index)
         nodes = data.batches.nodes(index)
-        basis = frames.basis.index_select(0, nodes)
-        return *data.batches.batch(index), basis, frames.sizes[index], frames.ranks[index]
+        x, basis = signals.index_select(0, nodes), frames.basis.index_select(0, nodes)
+        return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
 
     model = EncodedANLSF(
         BandRotations(partition, rows=options["rows"], operator=options["operator"]),
-        data.dataset.channels,
+        signals.shape[1],
         classes=data.dataset.classes,
         features=options["embedding"],
         hops=options["hops"],
@@ -137,7 +142,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
 
 def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF on the coefficients of the node features themselves, as the paper describes it."""
-    partition = partition_of(options)
+    partition = partition_of(data, options)
     coefficients = _coefficients(data, partition, options["operator"])
     scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
     scaled = replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
@@ -155,9 +160,27 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
     return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled))
 
 
+def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
+    """A-NLSF with synthesis back to the nodes, and pooling."""
+    partition = partition_of(data, options)
+    model = node_anlsf(
+        NodeRotations(partition, rows=options["rows"], operator=options["operator"]),
+        data.dataset.channels,
+        classes=data.dataset.classes,
+        hidden=options["hidden"],
+        features=options["node_features"],
+        layers=options["layers"],
+        node_layers=options["node_layers"],
+        maximizer=search_of(options),
+        seed=seed,
+    )
+    samples = _node_coefficients(data, partition, options["operator"])
+    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(samples))
+
+
 def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """An MLP on the band Gram matrices, the full set of invariants that a plain A-NLSF can use."""
-    grams = _coefficients(data, partition_of(options), options["operator"]).grams()
+    grams = _coefficients(data, partition_of(data, options), options["operator"]).grams()
     above = torch.triu_indices(grams.shape[-1], grams.shape[-1])
     inputs = grams[:, :, above[0], above[1]].flatten(1)
     inputs = inputs[:, (inputs[train] != 0).any(0)]
@@ -166,9 +189,17 @@ def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learn
     return Classifier(network, data.dataset.labels, looked_up(inputs))
 
 
-def partition_of(options: Settings) -> Partition:
-    """The bands that the settings name."""
-    high = 2.0 if options["operator"] == "normalized" else options["high"]
+def standardised_nodes(data: TUData, signals: Tensor, train: Tensor) -> Tensor:
+    """Node signals divided by their deviation over the nodes of the training graphs."""
+    deviation = signals[data.batches.nodes(train)].std(0)
+    return signals / torch.where(deviation > 0, deviation, 1.0)
+
+
+def partition_of(data: TUData, options: Settings) -> Partition:
+    """The bands that the settings name, over the whole spectrum of the data set."""
+    high = 2.0
+    if options["operator"] != "normalized":
+        high = max(float(one.eigenvalues.max()) for one in data.spectra[options["operator"]])
     if options["partition"] == "uniform":
         return uniform(options["bands"], high=high)
     return dyadic(options["bands"], decay=options["decay"], high=high)
@@ -190,6 +221,7 @@ BASELINES: dict[str, Builder] = {
 }
 
 SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
+NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
 _SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 2, "redraw": 8}
@@ -201,7 +233,8 @@ OWN_SETTINGS: dict[str, Settings] = {
     "S2GNN": {"eigenvectors": 32},
     "Gram MLP": _BANDS,
     "A-NLSF (plain)": {**_BANDS, **_SEARCH},
-    "A-NLSF": {**_BANDS, **_SEARCH, "frame": 8, "embedding": 32, "hops": 3, "width": 64, "dropout": 0.3},
+    "A-NLSF (node)": {**_BANDS, **_SEARCH, "layers": 2, "node_features": 32, "node_layers": 1},
+    "A-NLSF": {**_BANDS, **_SEARCH, "frame": 4, "embedding": 16, "hops": 3, "width": 64, "dropout": 0.3, "layers": 2},
 }
 """What a method has beside width, depth, learning rate and weight decay."""
 
@@ -215,6 +248,12 @@ def _graphs(data: TUData) -> Inputs:
 
 
 @lru_cache(maxsize=2)
+def _signals(data: TUData) -> Tensor:
+    whole = data.batches.batch(torch.arange(len(data.batches)))
+    return structural_signals(whole[0], whole[1])
+
+
+@lru_cache(maxsize=2)
 def _band_frames(data: TUData, partition: Partition, operator: str, width: int) -> BandFrames:
     return band_frames(data.dataset.graphs, partition, operator=operator, width=width)
 
@@ -222,6 +261,11 @@ def _band_frames(data: TUData, partition: Partition, operator: str, width: int) 
 @lru_cache(maxsize=2)
 def _coefficients(data: TUData, partition: Partition, operator: str) -> BandCoefficients:
     return band_coefficients(data.dataset.graphs, partition, operator=operator)
+
+
+@lru_cache(maxsize=1)
+def _node_coefficients(data: TUData, partition: Partition, operator: str) -> NodeCoefficients:
+    return node_coefficients(data.dataset.graphs, partition, operator=operator)
 
 
 @lru_cache(maxsize=2)

@@ -72,6 +72,7 @@ class Table:
         execute: trains one run and returns its metrics, with "seconds" for the time that it took in all sittings.
         metric: which of the metrics the table shows.
         also: further metrics of a report, by heading.
+        shares: a table whose records are taken over where method and settings are the same.
         space: the hyperparameters of a row and their values, where they are chosen by a study.
     """
 
@@ -87,6 +88,7 @@ class Table:
     metric: str = "accuracy"
     also: tuple[tuple[str, str], ...] = ()
     space: Callable[[str], dict[str, list[Any]]] | None = None
+    shares: str | None = None
 
     def runs(
         self,
@@ -126,6 +128,19 @@ def execute(table: Table, run: Run, sitting: Sitting) -> Record:
         "seconds": seconds,
         "versions": versions(),
     }
+
+
+def taken_over(run: Run, others: list[Record]) -> Record | None:
+    """The record of another table for the same method, column, split and settings, under the key of this run."""
+    options = run.options()
+    method = options.pop("method", run.row)
+    for record in others:
+        if (record["row"], record["column"], record["split"]) == (method, run.column, run.split) and record[
+            "settings"
+        ] == options:
+            named = {"key": run.key, "table": run.table, "row": run.row, "settings": run.options()}
+            return {**record, **named, "taken_over_from": record["key"]}
+    return None
 
 
 def missing(runs: list[Run], file: Path) -> list[Run]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from adacanon.errors import AdacanonError
 from adacanon.experiments.pool import Outcome, in_processes
-from adacanon.experiments.run import Run, Sitting, Table, execute, missing, relevant
+from adacanon.experiments.run import Run, Sitting, Table, execute, missing, relevant, taken_over
 from adacanon.experiments.tables import published
 from adacanon.reports.summary import Summary, summarise
 from adacanon.training.loop import OnEpoch
-from adacanon.training.records import append_record
+from adacanon.training.records import append_record, read_records
 
 FAILURES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 """What a run may end with; the next one goes on. A full disk or an interrupt ends them all."""
@@ -26,6 +26,7 @@ def run_missing(
         jobs: runs at a time; more than one go to processes of their own with one thread each.
         seconds_between: time between two checkpoints of a run.
     """
+    _take_over(table, runs, file)
     todo, failures = missing(runs, file), []
     folder = file.parent / "checkpoints"
     _remove_finished(folder, runs, todo)
@@ -42,6 +43,15 @@ def run_missing(
                 checkpoint_of(run, folder).unlink(missing_ok=True)
             progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
     return failures
+
+
+def _take_over(table: Table, runs: list[Run], file: Path) -> None:
+    """What another table has run already is not run again."""
+    others = read_records(file.with_name(f"{table.shares}.jsonl")) if table.shares else []
+    for run in missing(runs, file) if others else []:
+        record = taken_over(run, others)
+        if record is not None:
+            append_record(file, record)
 
 
 def checkpoint_of(run: Run, folder: Path) -> Path:

@@ -68,15 +68,18 @@ def band_frames(
 
 
 def structural_signals(x: Tensor, edge_index: Tensor) -> Tensor:
-    r"""Fixed signals :math:`F = (1,\, S,\, d,\, AS,\, d \odot S,\, Ad,\, A(d \odot S))` with degrees :math:`d = A1`."""
+    r"""Fixed signals :math:`F = (1,\, S,\, d,\, AS,\, d \odot S,\, Ad,\, A(d \odot S),\, A^2S)` with degrees
+    :math:`d = A1`, of all nodes within two steps.
+    """
 
     def neighbours(signal: Tensor) -> Tensor:
         return torch.zeros_like(signal).index_add(0, edge_index[1], signal[edge_index[0]])
 
     one = x.new_ones(x.shape[0], 1)
-    degree = neighbours(one)
+    degree, around = neighbours(one), neighbours(x)
     weighted = degree * x
-    return torch.cat([one, x, degree, neighbours(x), weighted, neighbours(degree), neighbours(weighted)], dim=1)
+    signals = (one, x, degree, around, weighted, neighbours(degree), neighbours(weighted), neighbours(around))
+    return torch.cat(signals, dim=1)
 
 
 def orthonormal_columns(signals: Tensor, width: int) -> tuple[Tensor, Tensor]:

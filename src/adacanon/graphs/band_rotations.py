@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adacanon.core.family import Family
+from adacanon.core.family import Family, Fused
 from adacanon.core.pytree import Tree
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.bands import Partition
@@ -73,20 +73,26 @@ class BandRotations(Family):
             rotated = torch.cat([rotated[:, k, :rows] for k, rows in enumerate(self.rows)], dim=1)
         return rotated if g.invariants is None else (rotated, g.invariants[owner])
 
-    def fused(self, network: Callable[[Tree], Tensor], g: BandCoefficients) -> Callable[[Tree], Tensor] | None:
+    def fused(self, network: Callable[[Tree], Tensor], g: BandCoefficients) -> Fused | None:
         r"""The first layer on rotated coefficients is :math:`W\,\mathrm{vec}(XR) = A\,\mathrm{vec}(X)`, where
         :math:`A` depends on the graph alone: it is formed once per batch, for all candidates and classes.
         """
-        whole = isinstance(self.rows, int) and not torch.is_autocast_enabled(g.factors.device.type)
-        if not whole or not isinstance(network, SpectralMLP) or not network.takes(sum(self.rows_per_band), g):
+        autocast = torch.is_autocast_enabled(g.factors.device.type)
+        if (
+            autocast
+            or not isinstance(self.rows, int)
+            or not isinstance(network, SpectralMLP)
+            or not network.takes(sum(self.rows_per_band), g)
+        ):
             return None
-        count = self.partition.bands
-        weight = network.first.weight.unflatten(1, (count, -1, g.factors.shape[-1]))  # (hidden, bands, rows, channels)
-        lifted = torch.einsum("nkrt,hkjt->nkjrh", g.factors, weight).flatten(1, 3)
+        graphs, bands, width, channels = g.factors.shape
+        weight = network.first.weight.reshape(-1, bands, self.rows, channels).permute(1, 3, 2, 0).flatten(2)
+        lifted = g.factors.transpose(0, 1).flatten(1, 2) @ weight  # (bands, graphs * width, rows * hidden)
+        lifted = lifted.unflatten(1, (graphs, width)).transpose(0, 1).reshape(graphs, bands * width * self.rows, -1)
         shift = network.shift(g.invariants)
 
         def outputs(u: Tensor) -> Tensor:
-            first = u.flatten(2).transpose(0, 1) @ lifted + shift
-            return network.rest(first.transpose(0, 1))
+            first = u.mT.flatten(2).transpose(0, 1) @ lifted
+            return network.rest(first.transpose(0, 1) + shift)
 
         return outputs

@@ -1,7 +1,5 @@
 """A-NLSF behind a learned node encoder."""
 
-from itertools import pairwise
-
 import torch
 from torch import Tensor, nn
 
@@ -33,12 +31,12 @@ class Hop(nn.Module):
 
 
 class NodeEncoder(nn.Module):
-    """Message passing over a few hops; the features of all hops, mixed by a linear map.
+    """An MLP on every node, then message passing over a few hops; the features of all stages, mixed by a linear map.
 
     Args:
         channels: node features.
         features: of the result.
-        hops: 0 gives a linear embedding.
+        hops: of message passing; the node features may hold fixed ones already, see ``structural_signals``.
         width: features in between.
 
     Shape:
@@ -47,12 +45,12 @@ class NodeEncoder(nn.Module):
 
     def __init__(self, channels: int, features: int, *, hops: int = 2, width: int = 64) -> None:
         super().__init__()
-        widths = [channels, *[width] * hops]
-        self.hops = nn.ModuleList(Hop(a, b) for a, b in pairwise(widths))
-        self.mix = nn.Linear(sum(widths), features)
+        self.first = nn.Sequential(nn.Linear(channels, width), nn.BatchNorm1d(width), nn.ReLU())
+        self.hops = nn.ModuleList(Hop(width, width) for _ in range(hops))
+        self.mix = nn.Linear((1 + hops) * width, features)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        found = [x]
+        found = [self.first(x)]
         for hop in self.hops:
             found.append(hop(found[-1], edge_index))
         return self.mix(torch.cat(found, dim=1))
@@ -122,7 +120,7 @@ class EncodedANLSF(nn.Module):
 
 
 def coefficients_in_frames(h: Tensor, graph: Tensor, basis: Tensor) -> Tensor:
-    r""":math:`2 N^{-1/2}\, W_k^\top H` of every graph, (graphs, bands, width, features): of order one for any size N."""
+    r""":math:`2 N^{-1/2}\, W_k^\top H` of every graph, (graphs, bands, width, features), of order one."""
     nodes = torch.bincount(graph)
     first = nodes.cumsum(0) - nodes
     place = torch.arange(len(graph), device=graph.device) - first[graph]

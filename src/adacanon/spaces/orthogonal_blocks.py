@@ -11,7 +11,7 @@ Points and their refinement do not grow with the graph that they stand for; only
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import torch
@@ -22,6 +22,9 @@ from adacanon.errors import InputError, ShapeError
 from adacanon.spaces.orthogonal import positive_qr
 
 _ROWS_PER_DRAW = 64
+
+_SURE = 1e-4
+"""A singular value below this has no direction that could be relied on."""
 
 
 class OrthogonalBlocks(Space):
@@ -114,6 +117,10 @@ class OrthogonalBlocks(Space):
 
     def mask(self) -> Tensor:
         """(members, bands, J, width)"""
+        return self._mask
+
+    @cached_property
+    def _mask(self) -> Tensor:
         j = torch.arange(max(self.rows), device=self.sizes.device)
         t = torch.arange(self.width, device=self.sizes.device)
         return (j[:, None] < self._height()[..., None, None]) & (t < self.columns[..., None, None])
@@ -174,14 +181,14 @@ def _two_rows_to_set(u: Tensor, forced: Callable[[Tensor], Tensor]) -> tuple[Ten
     gap = torch.hypot(half, b)
     sigma = torch.stack([mean + gap, (mean - gap).clamp(min=0)], dim=-1).sqrt()
     must = forced(sigma)
-    f = torch.where(must, 1.0, sigma.clamp(max=1)) / sigma.clamp(min=torch.finfo(sigma.dtype).tiny)
-    f = torch.where(must | (sigma > 1), f, 1.0)
-    c, t = torch.where(gap > 0, half / gap, 1.0).nan_to_num(1.0), torch.where(gap > 0, b / gap, 0.0).nan_to_num(0.0)
+    f = torch.where(must | (sigma > 1), 1 / sigma.clamp(min=_SURE), 1.0)
     middle, difference = f.sum(-1) / 2, (f[..., 0] - f[..., 1]) / 2
-    top = (middle + difference * c)[..., None] * x + (difference * t)[..., None] * y
-    bottom = (difference * t)[..., None] * x + (middle - difference * c)[..., None] * y
-    sure = ~(must & (sigma < 1e-4)).any(-1)
-    return torch.stack([top, bottom], dim=-2).to(u.dtype), sure
+    share = difference / gap.clamp(min=torch.finfo(gap.dtype).tiny)
+    cosine, sine = (share * half).unsqueeze(-1), (share * b).unsqueeze(-1)
+    middle = middle.unsqueeze(-1)
+    rows = torch.stack([(middle + cosine) * x + sine * y, sine * x + (middle - cosine) * y], dim=-2)
+    sure = ~(must & (sigma < _SURE)).any(-1) & ((gap > 0) | (difference == 0))
+    return rows.to(u.dtype), sure
 
 
 def haar_blocks(dimensions: list[int], count: int, *, rows: int, columns: int, seed: int) -> Tensor:

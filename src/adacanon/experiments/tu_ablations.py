@@ -1,0 +1,77 @@
+"""The ablations of A-NLSF on TU data sets (paper: appendix, additional experiments)."""
+
+from dataclasses import replace
+
+from adacanon.experiments.run import Settings, Table
+from adacanon.experiments.tu import PROTOCOL, TU, settings
+
+Variants = dict[str, Settings]
+"""row -> what differs from the settings of the method in ``tu``; "method" names it."""
+
+SEARCH: Variants = {
+    "A-NLSF (sampling)": {"method": "A-NLSF", "draws": 32, "steps": 0},
+    "A-NLSF (sampling x5)": {"method": "A-NLSF", "draws": 160, "steps": 0},
+    "A-NLSF (sampling x10)": {"method": "A-NLSF", "draws": 320, "steps": 0},
+    "A-NLSF (refined)": {"method": "A-NLSF"},
+}
+NODE: Variants = {"Node to graph": {"method": "A-NLSF (node)"}, "Graph": {"method": "A-NLSF (plain)"}}
+BANDS: Variants = {
+    "Uniform": {"method": "A-NLSF", "partition": "uniform"},
+    "Dyadic": {"method": "A-NLSF", "partition": "dyadic"},
+}
+SHIFT: Variants = {
+    "Laplacian": {"method": "A-NLSF", "operator": "laplacian"},
+    "Normalized Laplacian": {"method": "A-NLSF", "operator": "normalized"},
+}
+
+COST = ("seconds_per_epoch", "s per epoch")
+
+
+def _ablation(name: str, title: str, variants: Variants, notes: tuple[str, ...], *, splits: int = 10) -> Table:
+    def settings_of(row: str, column: str, preset: str) -> Settings:
+        return {**settings(variants[row]["method"], column, preset), **variants[row]}
+
+    return replace(
+        TU,
+        name=name,
+        title=title,
+        rows=tuple(variants),
+        splits=lambda row, column: 3 if column == "NCI1" else splits,
+        settings=settings_of,
+        notes=(*notes, *PROTOCOL),
+        also=(*TU.also, COST),
+        space=None,
+        shares=TU.name,
+    )
+
+
+TU_SEARCH = _ablation(
+    "tu-search",
+    "Sampling against sample-and-refine (paper: appendix)",
+    SEARCH,
+    (
+        "All rows share the settings of A-NLSF in `tu` but for the search: 32, 160 and 320 draws, and 32 draws with "
+        "refinement. Time and memory of the searches, side by side in one run: `python -m benchmarks.tu_search`.",
+    ),
+)
+TU_NODE = _ablation(
+    "tu-node",
+    "Graph-level against node-to-graph construction (paper: appendix)",
+    NODE,
+    (
+        "Both rows are A-NLSF on the node features themselves, without a learned encoder: 'Graph' is the row "
+        "'A-NLSF (plain)' of `tu`, 'Node to graph' synthesizes node features and pools them.",
+    ),
+)
+TU_BANDS = _ablation(
+    "tu-bands", "Uniform against dyadic bands (paper: appendix)", BANDS, ("The rows differ in the partition alone.",)
+)
+TU_SHIFT = _ablation(
+    "tu-shift",
+    "Laplacian against normalized Laplacian (paper: appendix)",
+    SHIFT,
+    (
+        "The rows differ in the shift operator alone. The bands of the Laplacian cover [0, largest eigenvalue of the "
+        "data set].",
+    ),
+)
