@@ -224,7 +224,7 @@ SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_an
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
-_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 2, "redraw": 8}
+_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "redraw": 32}
 
 OWN_SETTINGS: dict[str, Settings] = {
     "FA+GIN": {"encodings": 3, "drawn": 2},
@@ -234,7 +234,7 @@ OWN_SETTINGS: dict[str, Settings] = {
     "Gram MLP": _BANDS,
     "A-NLSF (plain)": {**_BANDS, **_SEARCH},
     "A-NLSF (node)": {**_BANDS, **_SEARCH, "layers": 2, "node_features": 32, "node_layers": 1},
-    "A-NLSF": {**_BANDS, **_SEARCH, "frame": 4, "embedding": 16, "hops": 3, "width": 64, "dropout": 0.3, "layers": 2},
+    "A-NLSF": {**_BANDS, **_SEARCH, "frame": 4, "embedding": 16, "hops": 1, "width": 64, "dropout": 0.3, "layers": 2},
 }
 """What a method has beside width, depth, learning rate and weight decay."""
 

@@ -79,7 +79,7 @@ class OrthogonalBlocks(Space):
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
         seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
         drawn = _table(tuple(seeds), count, self.rows, self.width).blocks(self.sizes.cpu())
-        return drawn.movedim(2, 0) * self.mask().cpu()
+        return (drawn * self.mask().cpu().unsqueeze(2)).movedim(2, 0)
 
     def project(self, u: Tensor) -> Tensor:
         """Clip the singular values to at most one and raise to one those that must be."""
