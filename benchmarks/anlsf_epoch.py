@@ -14,7 +14,7 @@ from adacanon.data.tu import load_tu
 from adacanon.experiments.graph_methods import partition_of
 from adacanon.experiments.run import Run
 from adacanon.experiments.tu_data import COLUMNS, dataset_name, tu_data
-from adacanon.experiments.tu_runtime import epochs_of, learners_of, runtime_settings
+from adacanon.experiments.tu_runtime import epoch_of, learners_of, runtime_settings
 from adacanon.graphs.band_frames import band_frames
 from benchmarks import measure
 
@@ -46,7 +46,8 @@ def preparation(column: str) -> tuple[float, float]:
 def row(column: str, *, repetitions: int, clock: measure.Clock) -> measure.Row:
     run = Run.of("tu-runtime", METHOD, column, 0, runtime_settings(METHOD, column, "cpu"))
     first, again = preparation(column)
-    seconds = measure.medians(epochs_of(run, learners_of(run)), repetitions=repetitions, clock=clock)
+    actions = {name: epoch_of(run, learner) for name, learner in learners_of(run).items()}
+    seconds = measure.medians(actions, repetitions=repetitions, clock=clock)
     return {
         "data set": column,
         "A-NLSF, s per epoch": seconds["row"],

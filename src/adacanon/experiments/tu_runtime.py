@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from adacanon.experiments.run import Run, Settings, Sitting
 from adacanon.experiments.tu import METHODS, TU, settings
@@ -39,30 +38,27 @@ def learners_of(run: Run) -> dict[str, Learner]:
         }
 
 
-def epochs_of(run: Run, learners: dict[str, Learner]) -> dict[str, Callable[[], object]]:
-    """Single training epochs on the training part of the first split."""
+def epoch_of(run: Run, learner: Learner) -> Callable[[], object]:
+    """Single training epochs on the training part of the run."""
     options = run.options()
     train = parts_of(tu_data(run.column, options["features"]), run.split).train
-    return {name: _epoch_of(learner, train, options) for name, learner in learners.items()}
+    optimizer = torch.optim.Adam(learner.module.parameters(), lr=options["learning_rate"])
+    generator = torch.Generator().manual_seed(0)
+    return lambda: training_epoch(learner, optimizer, train, options["batch"], generator)
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Epochs of row and reference in turn, so that their ratio means something."""
     begin = time.perf_counter()
     learners = learners_of(run)
-    seconds = medians(epochs_of(run, learners), repetitions=run.options()["repetitions"])
+    actions = {name: epoch_of(run, learner) for name, learner in learners.items()}
+    seconds = medians(actions, repetitions=run.options()["repetitions"])
     return {
         "seconds_per_epoch": seconds["row"],
         "ratio": seconds["row"] / seconds["reference"],
         "parameters": float(sum(p.numel() for p in learners["row"].module.parameters())),
         "seconds": time.perf_counter() - begin,
     }
-
-
-def _epoch_of(learner: Learner, train: Tensor, options: Settings) -> Callable[[], object]:
-    optimizer = torch.optim.Adam(learner.module.parameters(), lr=options["learning_rate"])
-    generator = torch.Generator().manual_seed(0)
-    return lambda: training_epoch(learner, optimizer, train, options["batch"], generator)
 
 
 TU_RUNTIME = replace(
@@ -78,9 +74,9 @@ TU_RUNTIME = replace(
     space=None,
     notes=(
         "Median of five training epochs with the settings of `tu`, on the training part of the first split; the "
-        "paper's figures are from an A100, ours from two cores of a processor. 'ratio to GIN' is against a GIN of three layers "
-        "with the same width and batches, whose epochs were measured in turn with those of the row. Only such ratios "
-        "can be compared: different rows were measured at different times.",
+        "paper's figures are from an A100, ours from two cores of a processor. 'ratio to GIN' is against a GIN of "
+        "three layers with the same width and batches, whose epochs were measured in turn with those of the row. Only "
+        "such ratios can be compared: different rows were measured at different times.",
         "Preparation before training (spectra, frames, encodings) is not part of an epoch.",
     ),
 )
