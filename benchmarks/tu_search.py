@@ -1,14 +1,14 @@
 """Time and memory of the searches of the table ``tu-search``: 32, 160 and 320 draws, and 32 draws with refinement.
 
-A training epoch of every row, in turn in one run; and the peak memory of one epoch, each row in a process of its own,
-above what imports and data take.
+A training epoch of every row, in turn in one run; and the peak memory of one epoch above what is there before
+it, each row in a process of its own (Linux only).
 """
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
+from pathlib import Path
 
 from adacanon.experiments.run import Run
 from adacanon.experiments.tu import METHODS
@@ -26,16 +26,19 @@ def learner_of(row: str, column: str) -> tuple[Run, Learner]:
     return Run.of("tu-search", row, column, 0, options), learner
 
 
-def peak_megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def memory_of_one_epoch(row: str, column: str) -> float:
-    """In this process: how far one epoch lifts the peak."""
-    run, learner = learner_of(row, column)
-    before = peak_megabytes()
-    epoch_of(run, learner)()
-    return peak_megabytes() - before
+    """In this process: how far the first epoch goes above what is there before it."""
+    epoch = epoch_of(*learner_of(row, column))
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew
+    before = megabytes("VmRSS")
+    epoch()
+    return megabytes("VmHWM") - before
+
+
+def megabytes(name: str) -> float:
+    """A line of the kernel's account of this process."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def in_a_fresh_process(row: str, column: str) -> float:

@@ -19,7 +19,7 @@ from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, I
 from adacanon.experiments.run import Settings
 from adacanon.experiments.tu_data import TUData
 from adacanon.graphs.anlsf import anlsf
-from adacanon.graphs.band_frames import BandFrames, band_frames, structural_signals
+from adacanon.graphs.band_frames import BandFrames, band_frames, return_probabilities, structural_signals
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
@@ -115,7 +115,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
     """A-NLSF behind a learned node encoder."""
     partition = partition_of(data, options)
     frames = _band_frames(data, partition, options["operator"], options["frame"])
-    signals = standardised_nodes(data, _signals(data), train)
+    signals = standardised_nodes(data, _signals(data, options["returns"]), train)
 
     def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
         _, edge_index, graph = data.batches.batch(index)
@@ -190,9 +190,9 @@ def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learn
 
 
 def standardised_nodes(data: TUData, signals: Tensor, train: Tensor) -> Tensor:
-    """Node signals divided by their deviation over the nodes of the training graphs."""
+    """Node signals divided by their deviation over the nodes of the training graphs, unless that is rounding only."""
     deviation = signals[data.batches.nodes(train)].std(0)
-    return signals / torch.where(deviation > 0, deviation, 1.0)
+    return signals / torch.where(deviation > 1e-5, deviation, 1.0)
 
 
 def partition_of(data: TUData, options: Settings) -> Partition:
@@ -225,6 +225,7 @@ NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
 _SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "redraw": 32}
+_ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "returns": 16}
 
 OWN_SETTINGS: dict[str, Settings] = {
     "FA+GIN": {"encodings": 3, "drawn": 2},
@@ -234,7 +235,17 @@ OWN_SETTINGS: dict[str, Settings] = {
     "Gram MLP": _BANDS,
     "A-NLSF (plain)": {**_BANDS, **_SEARCH},
     "A-NLSF (node)": {**_BANDS, **_SEARCH, "layers": 2, "node_features": 32, "node_layers": 1},
-    "A-NLSF": {**_BANDS, **_SEARCH, "frame": 4, "embedding": 16, "hops": 1, "width": 64, "dropout": 0.3, "layers": 2},
+    "A-NLSF": {
+        **_BANDS,
+        **_SEARCH,
+        "frame": 4,
+        "embedding": 16,
+        "hops": 1,
+        "width": 64,
+        "dropout": 0.3,
+        "layers": 2,
+        "returns": 16,
+    },
 }
 """What a method has beside width, depth, learning rate and weight decay."""
 
@@ -248,9 +259,11 @@ def _graphs(data: TUData) -> Inputs:
 
 
 @lru_cache(maxsize=2)
-def _signals(data: TUData) -> Tensor:
+def _signals(data: TUData, returns: int) -> Tensor:
+    """What the encoder sees of every node: fixed functions of its surroundings."""
     whole = data.batches.batch(torch.arange(len(data.batches)))
-    return structural_signals(whole[0], whole[1])
+    walks = [return_probabilities(spectrum, returns) for spectrum in data.spectra["normalized"]]
+    return torch.cat([structural_signals(whole[0], whole[1]), torch.cat(walks).float()], dim=1)
 
 
 @lru_cache(maxsize=2)

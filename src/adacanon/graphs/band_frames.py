@@ -18,6 +18,7 @@ from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients
 from adacanon.graphs.coefficients import list_of_graphs, spectra_and_signals
 from adacanon.graphs.node_coefficients import band_signals
 from adacanon.graphs.shift_operators import ShiftOperator
+from adacanon.graphs.spectra import Spectrum
 
 _DEPENDENT = 1e-6
 """A signal counts as dependent if its part orthogonal to those before it is below this share of it."""
@@ -80,6 +81,14 @@ def structural_signals(x: Tensor, edge_index: Tensor) -> Tensor:
     weighted = degree * x
     signals = (one, x, degree, around, weighted, neighbours(degree), neighbours(weighted), neighbours(around))
     return torch.cat(signals, dim=1)
+
+
+def return_probabilities(spectrum: Spectrum, steps: int) -> Tensor:
+    r"""The diagonals of :math:`(I - \mathcal L)^p`, :math:`p = 1, \dots`, (nodes, steps): how much of a node comes back
+    after p steps. As :math:`\sum_j (1 - \lambda_j)^p V_{ij}^2` they do not depend on the choice of eigenvectors.
+    """
+    powers = (1 - spectrum.eigenvalues)[:, None] ** torch.arange(1, steps + 1)
+    return spectrum.eigenvectors.square() @ powers
 
 
 def orthonormal_columns(signals: Tensor, width: int) -> tuple[Tensor, Tensor]:
