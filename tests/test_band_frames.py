@@ -19,7 +19,8 @@ from adacanon.graphs.band_frames import (
     structural_signals,
 )
 from adacanon.graphs.coefficients import spectra_and_signals
-from redrawn import permuted, within_bands, within_eigenspaces
+from adacanon.graphs.eigenbases import redrawn_in_bands, redrawn_in_eigenspaces
+from permuted_graphs import permuted
 
 WIDTH = 5
 PARTITIONS = {"uniform": uniform(5), "dyadic": dyadic(4)}
@@ -95,8 +96,8 @@ class TestFramesOfOneGraph:
         expected = frames_from(graph, spectrum, partition)
         for _ in range(3):
             others = (
-                within_eigenspaces(spectrum, generator=generator),
-                within_bands(spectrum, PARTITIONS[partition], generator=generator),
+                redrawn_in_eigenspaces(spectrum, generator=generator),
+                redrawn_in_bands(spectrum, PARTITIONS[partition], generator=generator),
             )
             for other in others:
                 assert_same(frames_from(graph, other, partition), expected)
@@ -127,7 +128,7 @@ def test_the_frames_of_molecules_do_not_depend_on_the_eigensolver(generator: tor
     pairs = spectra_and_signals(graphs)
     edges = [graph.edge_index for graph in graphs]
     expected = band_frames_of(pairs, edges, uniform(8), width=4)
-    other = [(within_bands(s, uniform(8), generator=generator), signal) for s, signal in pairs]
+    other = [(redrawn_in_bands(s, uniform(8), generator=generator), signal) for s, signal in pairs]
     assert_same(band_frames_of(other, edges, uniform(8), width=4), expected, atol=1e-5)
 
 

@@ -13,8 +13,9 @@ from adacanon.data.graph_batches import GraphBatches
 from adacanon.graphs import BandRotations, Spectrum, uniform
 from adacanon.graphs.band_frames import band_frames_of, structural_signals
 from adacanon.graphs.coefficients import spectra_and_signals
+from adacanon.graphs.eigenbases import redrawn_in_bands, redrawn_in_eigenspaces
 from adacanon.graphs.encoded_anlsf import EncodedANLSF, Hop, NodeEncoder, coefficients_in_frames, invariants
-from redrawn import permuted, within_bands, within_eigenspaces
+from permuted_graphs import permuted
 
 FAMILY = BandRotations(uniform(4), rows=2)
 WIDTH, CLASSES = 3, 3
@@ -135,9 +136,9 @@ class TestSymmetry:
         expected = adaptive(*inputs(some, spectra))
         for _ in range(3):
             others = [
-                within_bands(spectrum, FAMILY.partition, generator=generator)
+                redrawn_in_bands(spectrum, FAMILY.partition, generator=generator)
                 if group == "bands"
-                else within_eigenspaces(spectrum, generator=generator)
+                else redrawn_in_eigenspaces(spectrum, generator=generator)
                 for spectrum in spectra
             ]
             torch.testing.assert_close(adaptive(*inputs(some, others)), expected, atol=1e-5, rtol=1e-5)
@@ -187,3 +188,16 @@ class TestTraining:
         built = EncodedANLSF(FAMILY, 13, classes=2, features=3, hops=1, layers=2, maximizer=RandomSearch(4)).eval()
         signals, *rest = (t.float() if t.is_floating_point() else t for t in inputs(some, spectra_of(some)))
         assert built(signals, *rest).shape == (len(some), 2)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("row", ["A-NLSF", "A-NLSF (plain)"])
+def test_a_model_trained_on_molecules_answers_the_same_in_every_eigenbasis(row: str) -> None:
+    from benchmarks.basis_invariance import measured
+
+    bands, eigenspaces, control = measured(row, "MUTAG", epochs=2, times=1, seed=0)
+    for rows in (bands, eigenspaces):
+        assert rows["answers"] == 19
+        assert rows["changed, %"] == 0
+        assert rows["largest change of a logit"] < 1e-4 * rows["spread of the logits"]
+    assert control["largest change of a logit"] > 0.01 * control["spread of the logits"]

@@ -115,14 +115,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
     """A-NLSF behind a learned node encoder."""
     partition = partition_of(data, options)
     frames = _band_frames(data, partition, options["operator"], options["frame"])
-    signals = standardised_nodes(data, _signals(data), train)
-
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
-        _, edge_index, graph = data.batches.batch(index)
-        nodes = data.batches.nodes(index)
-        x, basis = signals.index_select(0, nodes), frames.basis.index_select(0, nodes)
-        return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
-
+    signals = standardised_nodes(data, node_signals(data), train)
     model = EncodedANLSF(
         BandRotations(partition, rows=options["rows"], operator=options["operator"]),
         signals.shape[1],
@@ -137,15 +130,25 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, inputs)
+    return CanonicalizedClassifier(model, data.dataset.labels, encoded_inputs(data, frames, signals))
+
+
+def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
+    """What a node encoder reads of a batch, and the frames in which its features are projected."""
+
+    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+        _, edge_index, graph = data.batches.batch(index)
+        nodes = data.batches.nodes(index)
+        x, basis = signals.index_select(0, nodes), frames.basis.index_select(0, nodes)
+        return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
+
+    return inputs
 
 
 def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF on the coefficients of the node features themselves, as the paper describes it."""
     partition = partition_of(data, options)
     coefficients = _coefficients(data, partition, options["operator"])
-    scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
-    scaled = replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
     family = BandRotations(partition, rows=options["rows"], operator=options["operator"])
     model = anlsf(
         family,
@@ -157,7 +160,13 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled))
+    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)))
+
+
+def scaled_coefficients(coefficients: BandCoefficients, train: Tensor) -> BandCoefficients:
+    """Every band divided by the root mean square of its coefficients over the training graphs."""
+    scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
+    return replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
 
 
 def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -248,7 +257,8 @@ def _graphs(data: TUData) -> Inputs:
 
 
 @lru_cache(maxsize=2)
-def _signals(data: TUData) -> Tensor:
+def node_signals(data: TUData) -> Tensor:
+    """The structural signals of all nodes of the data set."""
     whole = data.batches.batch(torch.arange(len(data.batches)))
     return structural_signals(whole[0], whole[1])
 
