@@ -27,6 +27,7 @@ from adacanon.graphs.encoded_anlsf import EncodedANLSF
 from adacanon.graphs.node_anlsf import node_anlsf
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients
 from adacanon.graphs.node_rotations import NodeRotations
+from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.training.loop import Learner
@@ -115,14 +116,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
     """A-NLSF behind a learned node encoder."""
     partition = partition_of(data, options)
     frames = _band_frames(data, partition, options["operator"], options["frame"])
-    signals = standardised_nodes(data, _signals(data, options["returns"]), train)
-
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
-        _, edge_index, graph = data.batches.batch(index)
-        nodes = data.batches.nodes(index)
-        x, basis = signals.index_select(0, nodes), frames.basis.index_select(0, nodes)
-        return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
-
+    signals = standardised_nodes(data, node_signals(data, options["returns"]), train)
     model = EncodedANLSF(
         BandRotations(partition, rows=options["rows"], operator=options["operator"]),
         signals.shape[1],
@@ -137,15 +131,25 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, inputs)
+    return CanonicalizedClassifier(model, data.dataset.labels, encoded_inputs(data, frames, signals))
+
+
+def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
+    """What a node encoder reads of a batch, and the frames in which its features are projected."""
+
+    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+        _, edge_index, graph = data.batches.batch(index)
+        nodes = data.batches.nodes(index)
+        x, basis = signals.index_select(0, nodes), frames.basis.index_select(0, nodes)
+        return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
+
+    return inputs
 
 
 def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF on the coefficients of the node features themselves, as the paper describes it."""
     partition = partition_of(data, options)
     coefficients = _coefficients(data, partition, options["operator"])
-    scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
-    scaled = replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
     family = BandRotations(partition, rows=options["rows"], operator=options["operator"])
     model = anlsf(
         family,
@@ -157,7 +161,13 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled))
+    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)))
+
+
+def scaled_coefficients(coefficients: BandCoefficients, train: Tensor) -> BandCoefficients:
+    """Every band divided by the root mean square of its coefficients over the training graphs."""
+    scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
+    return replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
 
 
 def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -259,10 +269,10 @@ def _graphs(data: TUData) -> Inputs:
 
 
 @lru_cache(maxsize=2)
-def _signals(data: TUData, returns: int) -> Tensor:
-    """What the encoder sees of every node: fixed functions of its surroundings."""
+def node_signals(data: TUData, returns: int) -> Tensor:
+    """What the encoder sees of every node: fixed functions of its surroundings, in which no eigenvector takes part."""
     whole = data.batches.batch(torch.arange(len(data.batches)))
-    walks = [return_probabilities(spectrum, returns) for spectrum in data.spectra["normalized"]]
+    walks = [return_probabilities(shift_matrix(graph), returns) for graph in data.dataset.graphs]
     return torch.cat([structural_signals(whole[0], whole[1]), torch.cat(walks).float()], dim=1)
 
 

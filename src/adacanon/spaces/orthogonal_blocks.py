@@ -24,7 +24,8 @@ from adacanon.spaces.orthogonal import positive_qr
 _ROWS_PER_DRAW = 64
 
 _SURE = 1e-4
-"""A singular value below this has no direction that could be relied on."""
+"""A singular value below this, or below this share of the largest, has no direction that could be relied on: its
+square is a difference of numbers that carry the rounding of the largest."""
 
 
 class OrthogonalBlocks(Space):
@@ -187,7 +188,8 @@ def _two_rows_to_set(u: Tensor, forced: Callable[[Tensor], Tensor]) -> tuple[Ten
     cosine, sine = (share * half).unsqueeze(-1), (share * b).unsqueeze(-1)
     middle = middle.unsqueeze(-1)
     rows = torch.stack([(middle + cosine) * x + sine * y, sine * x + (middle - cosine) * y], dim=-2)
-    sure = ~(must & (sigma < _SURE)).any(-1) & ((gap > 0) | (difference == 0))
+    tiny = sigma < _SURE * sigma[..., :1].clamp(min=1)
+    sure = ~(must & tiny).any(-1) & ((gap > 0) | (difference == 0))
     return rows.to(u.dtype), sure
 
 
