@@ -177,6 +177,14 @@ def missing(runs: list[Run], file: Path) -> list[Run]:
     return [run for run in runs if run.key not in done]
 
 
+def records_by_row(table: Table, file: Path) -> dict[str, tuple[int, int]]:
+    """For every row, how many of its runs have a record and how many there are."""
+    runs = table.runs()
+    todo = set(missing(runs, file))
+    rows = {row: [run in todo for run in runs if run.row == row] for row in table.rows}
+    return {row: (missed.count(False), len(missed)) for row, missed in rows.items()}
+
+
 def relevant(runs: list[Run], file: Path) -> list[Record]:
     """The records of these runs and no others, one each."""
     keys = {run.key for run in runs}
