@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from adacanon.errors import DataError, InputError
-from adacanon.experiments.run import Run, Sitting, Table, checkpoint_of, missing, relevant, taken_over
+from adacanon.experiments.run import (
+    Run,
+    Sitting,
+    Table,
+    Training,
+    attempt,
+    checkpoint_of,
+    missing,
+    relevant,
+    taken_over,
+)
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, table_named
 from adacanon.experiments.tu import TU
@@ -21,6 +31,13 @@ from tiny_table import TINY, tiny_run
 
 def table_of(accuracy: Callable[[Run], float]) -> Table:
     return replace(TINY, execute=lambda run, sitting: {"accuracy": accuracy(run), "seconds": 1.0})
+
+
+def raises(error: BaseException) -> Training:
+    def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+        raise error
+
+    return execute
 
 
 def without_time(records: list[Record]) -> list[Record]:
@@ -84,6 +101,16 @@ class TestMissing:
         assert [record["row"] for record in read_records(file)] == ["B", "B"]
         summary = summary_of(table, table.runs(), file)
         assert summary.missing() == ["A / accuracy: 0 of 2"]
+
+    @pytest.mark.parametrize("error", [DataError("absent"), InputError("empty"), KeyError("x"), RuntimeError("y")])
+    def test_what_a_run_may_end_with_becomes_a_line_of_text(self, error: Exception) -> None:
+        outcome = attempt(raises(error), tiny_run("A", 0), Sitting())
+        assert outcome == (tiny_run("A", 0), None, f"{type(error).__name__}: {error}")
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("disk"), MemoryError()])
+    def test_anything_else_ends_the_command(self, error: BaseException) -> None:
+        with pytest.raises(type(error)):
+            attempt(raises(error), tiny_run("A", 0), Sitting())
 
     def test_a_record_says_what_was_run_and_with_what(self, file: Path) -> None:
         run = tiny_run("A", 1)
@@ -207,11 +234,7 @@ class TestTakenOver:
 
     def test_run_missing_takes_over_before_it_trains(self, tmp_path: Path) -> None:
         append_record(tmp_path / "tu.jsonl", self.tu_record())
-
-        def refuse(run: Run, sitting: Sitting) -> dict[str, float]:
-            raise RuntimeError("trained")
-
-        table = replace(TABLES["tu-search"], execute=refuse)
+        table = replace(TABLES["tu-search"], execute=raises(RuntimeError("trained")))
         runs = [self.run_of("tu-search", row) for row in ("A-NLSF (refined)", "A-NLSF (sampling)")]
         file = tmp_path / "tu-search.jsonl"
         assert run_missing(table, runs, file, show=False) == [

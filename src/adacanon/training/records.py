@@ -31,7 +31,7 @@ def append_record(file: Path, record: Mapping[str, Any]) -> None:
     except OSError as error:
         raise DataError(
             f"A record could not be added to {file} ({error}). Hint: make room on the disk and run the same command "
-            "again; finished trainings are kept in their checkpoints"
+            "again; it goes on from the last checkpoint"
         ) from error
 
 
