@@ -12,12 +12,14 @@ except ModuleNotFoundError as error:
     raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
 from adacanon.errors import AdacanonError
-from adacanon.experiments.run import Run, Table, missing
+from adacanon.experiments.run import Run, Table, records_by_row
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
+from adacanon.experiments.tu_data import data_sets
 from adacanon.experiments.tuning import TRIALS, tune
-from adacanon.reports.render import headings, table_rows, to_html, to_markdown
+from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
+from adacanon.reports.terminal import Progress, show_data_sets, show_progress, show_summary
 
 Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")
@@ -26,18 +28,15 @@ DESCRIPTION = "Adaptive canonicalization: give any network a symmetry. One comma
 
 @dataclass(frozen=True)
 class List:
-    """List the tables, their rows, and how many of their runs have a record."""
+    """List the tables with their rows and how many runs have a record, and the data sets with their counts."""
 
     results: Path = RESULTS
     """Folder of the records."""
 
     def __call__(self) -> int:
-        for table in TABLES.values():
-            print(f"{table.name}: {table.title}")
-            for row in table.rows:
-                runs = table.runs(rows=(row,))
-                done = len(runs) - len(missing(runs, _file(self.results, table)))
-                print(f"    {row:<12} {done} of {len(runs)} runs")
+        counts = {name: records_by_row(table, _file(self.results, table)) for name, table in TABLES.items()}
+        show_progress(Progress(name, TABLES[name].title, rows) for name, rows in counts.items())
+        show_data_sets(data_sets())
         return 0
 
 
@@ -71,7 +70,7 @@ class Execute:
         table, file = _table(self.table, self.results)
         runs = _runs(table, self.rows, self.datasets, self.splits, self.preset)
         failures = run_missing(table, runs, file, jobs=self.jobs, seconds_between=self.seconds_between)
-        _print_table(summary_of(table, runs, file))
+        show_summary(summary_of(table, runs, file))
         return _report_failures(failures)
 
 
@@ -131,7 +130,7 @@ class Report:
             print(f"There are no records in {file}; see adacanon run --help", file=sys.stderr)
         text = _rendered(summary, self._format())
         if text is None:
-            _print_table(summary)
+            show_summary(summary)
         elif self.output is None:
             print(text, end="")
         else:
@@ -162,7 +161,7 @@ class Demo:
 
         torch.set_num_threads(max(1, self.threads))
         summary, page, failures = demo(self.folder)
-        _print_table(summary)
+        show_summary(summary)
         print(f"The page with the picture: {page}")
         return _report_failures(failures)
 
@@ -218,21 +217,6 @@ def _rendered(summary: Summary, format: str) -> str | None:
     if format == "json":
         return json.dumps(summary.as_json(), indent=2) + "\n"
     return {"markdown": to_markdown, "html": to_html}[format](summary) if format != "terminal" else None  # type: ignore[operator]
-
-
-def _print_table(summary: Summary) -> None:
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
-    table = RichTable(title=summary.title)
-    for heading in headings(summary):
-        table.add_column(heading, justify="left" if heading in ("method", "column") else "right")
-    for row in table_rows(summary):
-        table.add_row(*row)
-    console = Console()
-    console.print(table)
-    for note in (*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())):
-        console.print(f"• {note}", highlight=False)
 
 
 def _report_failures(failures: list[str]) -> int:

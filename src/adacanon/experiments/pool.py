@@ -9,47 +9,38 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import NamedTuple
 
-from adacanon.experiments.run import Run, Sitting, execute
-from adacanon.training.records import Record
+from adacanon.experiments.run import Outcome, Run, Sitting, Training, attempt, checkpoint_of
 
 
-class Outcome(NamedTuple):
-    """A run with its record, or with the reason why it has none."""
-
-    run: Run
-    record: Record | None
-    failure: str
-
-
-def in_processes(todo: list[Run], folder: Path, *, jobs: int, seconds_between: float = 10.0) -> Iterator[Outcome]:
+def in_processes(
+    training: Training, todo: list[Run], folder: Path, *, jobs: int, seconds_between: float = 10.0
+) -> Iterator[Outcome]:
     """Outcomes as they come.
 
     When a process dies, all that ran beside it are broken off too, and nobody knows which one it was. They are run
     again one at a time: the one that dies then is the culprit, and the rest is run side by side once more.
     """
-    suspects: list[Run] = []
     while todo:
         left: list[Run] = []
-        for outcome in _pooled(todo, folder, jobs, seconds_between):
+        for outcome in _pooled(training, todo, folder, jobs, seconds_between):
             if outcome.failure == _DIED:
                 left.append(outcome.run)
             else:
                 yield outcome
-        left.sort(key=todo.index)  # those that ran are among the first
-        suspects, todo = left[: 2 * jobs], left[2 * jobs :]
+        left.sort(key=todo.index)  # those that ran are the first
+        suspects, todo = left[:jobs], left[jobs:]
         for run in suspects:
-            yield from _pooled([run], folder, 1, seconds_between)
+            yield from _pooled(training, [run], folder, 1, seconds_between)
 
 
 _DIED = "its process died, perhaps for lack of memory; the same command goes on from its checkpoint"
 
 
-def _pooled(todo: list[Run], folder: Path, jobs: int, seconds_between: float) -> Iterator[Outcome]:
+def _pooled(training: Training, todo: list[Run], folder: Path, jobs: int, seconds_between: float) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
-        futures = {pool.submit(_outcome, run, folder / f"{run.key}.pt", seconds_between): run for run in todo}
+        futures = {pool.submit(_outcome, training, run, folder, seconds_between): run for run in todo}
         try:
             for future in as_completed(futures):
                 try:
@@ -66,11 +57,5 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _outcome(run: Run, checkpoint: Path, seconds_between: float) -> Outcome:
-    from adacanon.experiments.runner import FAILURES
-    from adacanon.experiments.tables import table_named
-
-    try:
-        return Outcome(run, execute(table_named(run.table), run, Sitting(checkpoint, seconds_between)), "")
-    except FAILURES as error:
-        return Outcome(run, None, f"{type(error).__name__}: {error}")
+def _outcome(training: Training, run: Run, folder: Path, seconds_between: float) -> Outcome:
+    return attempt(training, run, Sitting(checkpoint_of(run, folder), seconds_between))

@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from adacanon.errors import InputError, ScoreError
+from adacanon.errors import AdacanonError, InputError, ScoreError
 from adacanon.training.loop import OnEpoch
 from adacanon.training.records import Record, read_records, versions
 
 Settings = dict[str, Any]
+
+FAILURES = (AdacanonError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a run may end with; the next one goes on. A full disk or an interrupt ends them all."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,18 @@ class Sitting:
     on_epoch: OnEpoch = lambda epoch, loss: None
 
 
+Training = Callable[[Run, Sitting], dict[str, float]]
+"""Trains one run and returns its metrics, with "seconds" for the time that it took in all sittings."""
+
+
+class Outcome(NamedTuple):
+    """A run with its record, or with the reason why it has none."""
+
+    run: Run
+    record: Record | None
+    failure: str
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of the paper: what its rows and columns are, how a cell is computed, and what to know when reading it.
@@ -69,7 +84,7 @@ class Table:
         splits: how many splits a row and column get when none are asked for.
         most_splits: how many there are.
         settings: everything that a cell's result depends on, by row, column and preset.
-        execute: trains one run and returns its metrics, with "seconds" for the time that it took in all sittings.
+        execute: trains one run; a function of a module, because processes find it by name.
         metric: which of the metrics the table shows.
         also: further metrics of a report, by heading.
         shares: a table whose records are taken over where method and settings are the same.
@@ -83,7 +98,7 @@ class Table:
     splits: Callable[[str, str], int]
     most_splits: int
     settings: Callable[[str, str, str], Settings]
-    execute: Callable[[Run, Sitting], dict[str, float]]
+    execute: Training
     notes: tuple[str, ...] = ()
     metric: str = "accuracy"
     also: tuple[tuple[str, str], ...] = ()
@@ -110,9 +125,17 @@ class Table:
         ]
 
 
-def execute(table: Table, run: Run, sitting: Sitting) -> Record:
+def attempt(training: Training, run: Run, sitting: Sitting) -> Outcome:
+    """Train a run, and turn its failure into a line of text."""
+    try:
+        return Outcome(run, execute(training, run, sitting), "")
+    except FAILURES as error:
+        return Outcome(run, None, f"{type(error).__name__}: {error}")
+
+
+def execute(training: Training, run: Run, sitting: Sitting) -> Record:
     """Train a run and return its record."""
-    metrics = dict(table.execute(run, sitting))
+    metrics = dict(training(run, sitting))
     diverged = [name for name, value in metrics.items() if not math.isfinite(value)]
     if diverged:
         raise ScoreError(f"The run ended with {', '.join(diverged)} not finite. Hint: lower the learning rate")
@@ -143,10 +166,23 @@ def taken_over(run: Run, others: list[Record]) -> Record | None:
     return None
 
 
+def checkpoint_of(run: Run, folder: Path) -> Path:
+    """Where the state of a run is kept until its record is written."""
+    return folder / f"{run.key}.pt"
+
+
 def missing(runs: list[Run], file: Path) -> list[Run]:
     """The runs that have no record yet."""
     done = {record.get("key") for record in read_records(file)}
     return [run for run in runs if run.key not in done]
+
+
+def records_by_row(table: Table, file: Path) -> dict[str, tuple[int, int]]:
+    """For every row, how many of its runs have a record and how many there are."""
+    runs = table.runs()
+    todo = set(missing(runs, file))
+    rows = {row: [run in todo for run in runs if run.row == row] for row in table.rows}
+    return {row: (missed.count(False), len(missed)) for row, missed in rows.items()}
 
 
 def relevant(runs: list[Run], file: Path) -> list[Record]:

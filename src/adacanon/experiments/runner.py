@@ -5,16 +5,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adacanon.errors import AdacanonError
-from adacanon.experiments.pool import Outcome, in_processes
-from adacanon.experiments.run import Run, Sitting, Table, execute, missing, relevant, taken_over
+from adacanon.experiments.pool import in_processes
+from adacanon.experiments.run import (
+    Outcome,
+    Run,
+    Sitting,
+    Table,
+    attempt,
+    checkpoint_of,
+    missing,
+    relevant,
+    taken_over,
+)
 from adacanon.experiments.tables import published
 from adacanon.reports.summary import Summary, summarise
+from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.loop import OnEpoch
 from adacanon.training.records import append_record, read_records
-
-FAILURES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
-"""What a run may end with; the next one goes on. A full disk or an interrupt ends them all."""
 
 
 def run_missing(
@@ -32,7 +39,7 @@ def run_missing(
     _remove_finished(folder, runs, todo)
     with _bars(table.name, len(runs), len(todo), show) as (progress, overall):
         if jobs > 1:
-            outcomes = in_processes(todo, folder, jobs=jobs, seconds_between=seconds_between)
+            outcomes = in_processes(table.execute, todo, folder, jobs=jobs, seconds_between=seconds_between)
         else:
             outcomes = _one_by_one(table, todo, folder, seconds_between, progress)
         for run, record, failure in outcomes:
@@ -40,7 +47,7 @@ def run_missing(
                 failures.append(f"{run.name}: {failure}")
             else:
                 append_record(file, record)
-                checkpoint_of(run, folder).unlink(missing_ok=True)
+                remove_checkpoint(checkpoint_of(run, folder))
             progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
     return failures
 
@@ -52,11 +59,6 @@ def _take_over(table: Table, runs: list[Run], file: Path) -> None:
         record = taken_over(run, others)
         if record is not None:
             append_record(file, record)
-
-
-def checkpoint_of(run: Run, folder: Path) -> Path:
-    """Where the state of a run is kept until its record is written."""
-    return folder / f"{run.key}.pt"
 
 
 def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
@@ -83,17 +85,14 @@ def _one_by_one(
     for run in todo:
         task = progress.add_task(run.name, total=run.options().get("epochs"))
         sitting = Sitting(checkpoint_of(run, folder), seconds_between, _advance(progress.update, task, run.name))
-        try:
-            yield Outcome(run, execute(table, run, sitting), "")
-        except (*FAILURES, AdacanonError) as error:
-            yield Outcome(run, None, f"{type(error).__name__}: {error}")
+        yield attempt(table.execute, run, sitting)
         progress.remove_task(task)
 
 
 def _remove_finished(folder: Path, runs: list[Run], todo: list[Run]) -> None:
     """A run that was stopped between its record and this has left its checkpoint behind."""
     for run in set(runs) - set(todo):
-        checkpoint_of(run, folder).unlink(missing_ok=True)
+        remove_checkpoint(checkpoint_of(run, folder))
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """What the methods of the graph tables read of a TU data set, computed once per process."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 
 import torch
@@ -11,7 +11,7 @@ from adacanon.baselines.frame_averaging import batch_frame
 from adacanon.baselines.padding import padded_spectra
 from adacanon.baselines.s2gnn import lowest
 from adacanon.data.graph_batches import GraphBatches
-from adacanon.data.tu import Features, GraphDataset, load_tu
+from adacanon.data.tu import Features, GraphDataset, load_tu, statistics
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.training.loop import Parts, random_parts
@@ -68,6 +68,12 @@ def tu_data(column: str, features: Features) -> TUData:
 def dataset_name(column: str) -> str:
     """The name of the files."""
     return "PTC_MR" if column == "PTC" else column
+
+
+def data_sets() -> dict[str, dict[str, float] | None]:
+    """The counts of every column's data set, or None where it is not present; nothing is fetched."""
+    found = {column: statistics(dataset_name(column)) for column in COLUMNS}
+    return {column: None if counts is None else asdict(counts) for column, counts in found.items()}
 
 
 def parts_of(data: TUData, split: int) -> Parts:

@@ -5,6 +5,7 @@ the study is rebuilt from these records, so that it can stop anywhere and go on.
 """
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,17 @@ def _space(table: Table, row: str) -> Space:
 
 
 def study(table: Table, row: str, column: str, file: Path, *, trials: int = TRIALS) -> list[Record]:
-    """Run what is missing of a study and return the records of its trials in order."""
-    space, records = _space(table, row), list[Record]()
+    """Run what is missing of a study and return the records of its trials in order; failed trials are left out."""
+    space, records, failures = _space(table, row), list[Record](), list[str]()
     for number in range(trials):
         options = {**table.settings(row, column, "cpu"), **LIMITS, **_proposal(space, records, number), "trial": number}
         run = Run.of(f"{table.name}-tuning", row, column, SPLIT, options)
-        failures = run_missing(table, [run], file, show=False)
-        if failures:
-            raise InputError(f"A trial failed: {failures[0]}")
+        failures += run_missing(table, [run], file, show=False)
         records += relevant([run], file)
+    if not records:
+        raise InputError(f"Every trial of {row} on {column} failed, the last one with {failures[-1]}")
+    for failure in failures:
+        warnings.warn(f"A trial is left out of the study: {failure}", stacklevel=2)
     return records
 
 

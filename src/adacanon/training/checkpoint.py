@@ -1,5 +1,6 @@
 """Checkpoints: the state of a training in one file, whole or not there at all."""
 
+import io
 import os
 import pickle
 import warnings
@@ -11,12 +12,14 @@ import torch
 
 def save_checkpoint(file: Path, state: dict[str, Any]) -> None:
     """Replace the file in one step; a full disk costs the checkpoint, never the training."""
+    content = io.BytesIO()  # torch itself hides the reason of a failed write
+    torch.save(state, content)
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(state, part)
+        part.write_bytes(content.getbuffer())
         part.replace(file)
-    except (OSError, RuntimeError) as error:  # torch reports a failed write as a RuntimeError
+    except OSError as error:
         part.unlink(missing_ok=True)
         warnings.warn(f"The checkpoint {file} could not be written ({error}); the training goes on", stacklevel=2)
 
@@ -28,5 +31,13 @@ def load_checkpoint(file: Path) -> dict[str, Any] | None:
     try:
         return torch.load(file, weights_only=True)
     except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
-        warnings.warn(f"The checkpoint {file} cannot be read ({error}); the training starts anew", stacklevel=2)
+        warnings.warn(
+            f"The checkpoint {file} cannot be read ({type(error).__name__}); the training starts anew", stacklevel=2
+        )
         return None
+
+
+def remove_checkpoint(file: Path) -> None:
+    """Remove the file, and what a process that was killed while writing it has left."""
+    for leftover in (file, *file.parent.glob(f"{file.name}.*.part")):
+        leftover.unlink(missing_ok=True)

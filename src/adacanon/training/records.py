@@ -1,5 +1,6 @@
 """Results as lines of JSON: appended one at a time, read back even if the last line was torn."""
 
+import fcntl
 import json
 import os
 import platform
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from adacanon.errors import DataError
 
@@ -18,22 +19,19 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def append_record(file: Path, record: Mapping[str, Any]) -> None:
-    """Add one line and force it to the disk."""
-    line = json.dumps(record, sort_keys=True, allow_nan=False)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    _set_torn_line_aside(file)
-    size = file.stat().st_size if file.exists() else 0
+    """Add one line and force it to the disk; processes that share a file wait for one another."""
+    line = json.dumps(record, sort_keys=True, allow_nan=False).encode() + b"\n"
     try:
-        with file.open("ab") as stream:
-            stream.write(line.encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab", buffering=0) as stream:
+            with suppress(OSError):  # not every file system has locks
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            _set_torn_line_aside(file)
+            _write(stream, line)
     except OSError as error:
-        with suppress(OSError):
-            os.truncate(file, size)
         raise DataError(
             f"A record could not be added to {file} ({error}). Hint: make room on the disk and run the same command "
-            "again; finished trainings are kept in their checkpoints"
+            "again; it goes on from the last checkpoint"
         ) from error
 
 
@@ -66,18 +64,28 @@ def _parse(file: Path, number: int, line: str) -> Record:
     return record
 
 
+def _write(stream: IO[bytes], line: bytes) -> None:
+    """All of the line, or nothing of it."""
+    size = os.fstat(stream.fileno()).st_size
+    try:
+        while line:
+            line = line[stream.write(line) :]
+        os.fsync(stream.fileno())
+    except OSError:
+        stream.truncate(size)
+        raise
+
+
 def _set_torn_line_aside(file: Path) -> None:
     """A crash in the middle of a write leaves a last line without its end."""
-    content = file.read_bytes() if file.exists() else b""
-    if not content or content.endswith(b"\n"):
+    content = file.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole == len(content):
         return
-    whole, _, torn = content.rpartition(b"\n")
     aside = file.with_name(file.name + ".torn")
     with aside.open("ab") as stream:
-        stream.write(torn + b"\n")
-    part = file.with_name(file.name + ".part")
-    part.write_bytes(whole + b"\n" if whole else b"")
-    part.replace(file)
+        stream.write(content[whole:] + b"\n")
+    os.truncate(file, whole)
     warnings.warn(f"{file} ended in the middle of a record; the torn line is now in {aside}", stacklevel=3)
 
 

@@ -1,0 +1,78 @@
+"""What the command shows on the terminal, as rich tables."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from adacanon.reports.render import headings, table_rows
+from adacanon.reports.summary import Summary
+
+Counts = Mapping[str, float] | None
+"""The statistics of a data set by name, or None if it is not present."""
+
+
+class Progress(NamedTuple):
+    """A table, and for each of its rows how many runs have a record and how many there are."""
+
+    name: str
+    title: str
+    rows: Mapping[str, tuple[int, int]]
+
+
+def show_summary(summary: Summary) -> None:
+    """Figures, then notes and what is missing."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=summary.title)
+    for heading in headings(summary):
+        table.add_column(heading, justify="left" if heading in ("method", "column") else "right")
+    for row in table_rows(summary):
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    for note in (*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())):
+        console.print(f"• {note}", highlight=False, markup=False)
+
+
+def show_progress(tables: Iterable[Progress]) -> None:
+    """Every table with its rows and their records."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    listing = Table(title="Tables", show_lines=True)
+    listing.add_column("table")
+    listing.add_column("row", no_wrap=True)
+    listing.add_column("records", no_wrap=True, justify="right")
+    for name, title, rows in tables:
+        records = "\n".join(f"{done} of {total}" for done, total in rows.values())
+        listing.add_row(Text.assemble((name, "bold"), "\n", title), Text("\n".join(rows)), records)
+    Console().print(listing)
+
+
+def show_data_sets(data_sets: Mapping[str, Counts]) -> None:
+    """Every data set with its counts; a dash where it is not present."""
+    from rich.console import Console
+    from rich.table import Table
+
+    names = next((tuple(counts) for counts in data_sets.values() if counts is not None), ())
+    listing = Table(title="Data sets", caption="nodes and edges per graph on average", pad_edge=False)
+    listing.add_column("data set")
+    for name in ("present", *names):
+        listing.add_column(name, justify="right")
+    for data_set, counts in data_sets.items():
+        figures = ["–"] * len(names) if counts is None else [_figure(counts[name]) for name in names]
+        listing.add_row(data_set, "no" if counts is None else "yes", *figures)
+    console = Console()
+    console.print(listing)
+    if None in data_sets.values():
+        console.print(
+            "A data set that is not present is fetched when it is first needed. "
+            "Without a network, set ADACANON_DATA to a folder that holds TUDataset/NAME/raw.",
+            highlight=False,
+        )
+
+
+def _figure(value: float) -> str:
+    """Counts are whole, averages are not."""
+    return str(value) if isinstance(value, int) else f"{value:.2f}"

@@ -1,0 +1,201 @@
+"""The ``adacanon`` command."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from adacanon import cli
+from adacanon.cli import main
+from adacanon.data.tu import NAMES
+from adacanon.experiments.run import Run
+from adacanon.experiments.tables import TABLES
+from adacanon.training.records import read_records
+from tiny_table import TINY
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLES, "tiny", TINY)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Run], int]]:
+    """The runs and the number of jobs that ``adacanon run`` asks for, which nobody trains."""
+    calls: list[tuple[list[Run], int]] = []
+
+    def run_missing(table: object, runs: list[Run], file: Path, *, jobs: int, seconds_between: float) -> list[str]:
+        calls.append((runs, jobs))
+        return []
+
+    monkeypatch.setattr(cli, "run_missing", run_missing)
+    monkeypatch.setattr(torch, "set_num_threads", lambda threads: None)
+    return calls
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("demo", "list", "run", "tune", "report"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report", "table-9"], "Tables are toy, toy-strict, tu, "),
+        (["report", "table-9"], "got 'table-9'. Hint: adacanon list"),
+        (["run", "toy", "--rows", "GIN,GINN"], "got GINN"),
+        (["run", "tu", "--rows", "GIN", "--datasets", "MUTAG", "IMDB"], "NCI1; got IMDB"),
+        (["run", "toy", "--datasets", "MUTAG"], "Columns of toy are accuracy; got MUTAG"),
+        (["report", "toy", "--splits", "11"], "splits 1 to 10, got 11"),
+        (["report", "toy", "--splits", "0"], "splits 1 to 10, got 0"),
+        (["tune", "tu", "--rows", "nothing"], "got nothing"),
+        (["tune", "toy", "--rows", "GIN"], "toy has no hyperparameters to choose"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_not_known_gets_a_message_and_exit_code_two(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main([*arguments, "--results", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+class TestRun:
+    def test_names_may_come_in_any_case_and_with_commas_and_ptc_as_its_files_are_called(
+        self, asked: list[tuple[list[Run], int]], tmp_path: Path
+    ) -> None:
+        words = ["--rows", "a-nlsf,GIN", "gcn", "--datasets", "PTC_MR", "mutag", "--splits", "1"]
+        assert main(["run", "tu", *words, "--results", str(tmp_path)]) == 0
+        ((runs, jobs),) = asked
+        assert {(run.row, run.column) for run in runs} == {
+            (row, column) for row in ("A-NLSF", "GIN", "GCN") for column in ("PTC", "MUTAG")
+        }
+        assert len(runs) == 6
+        assert jobs == 1
+
+    def test_jobs_and_presets_are_passed_on(self, asked: list[tuple[list[Run], int]], tmp_path: Path) -> None:
+        words = ["tu", "--rows", "GIN", "--datasets", "MUTAG", "--results", str(tmp_path)]
+        assert main(["run", *words, "--jobs", "2", "--preset", "paper"]) == 0
+        assert main(["run", *words]) == 0
+        (paper, jobs), (cpu, _) = asked
+        assert jobs == 2
+        assert {run.options()["epochs"] for run in paper} == {1000}
+        assert {run.options()["epochs"] for run in cpu} == {200}
+        assert not {run.key for run in paper} & {run.key for run in cpu}
+
+    def test_an_unknown_preset_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as stopped:
+            main(["run", "tu", "--preset", "gpu"])
+        assert stopped.value.code == 2
+        assert "cpu" in capsys.readouterr().err
+
+    @pytest.mark.usefixtures("tiny")
+    def test_it_trains_what_is_missing_and_shows_the_table(
+        self, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        command = ["run", "tiny", "--threads", "1", "--results", str(tmp_path)]
+        assert main([*command, "--splits", "1"]) == 0
+        assert "1/1" in capsys.readouterr().out
+        assert main(command) == 0
+        assert "2/2" in capsys.readouterr().out
+        assert len(read_records(tmp_path / "tiny.jsonl")) == 4
+
+    def test_a_failed_run_is_named_and_the_exit_code_is_one(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        failing = replace(TINY, settings=lambda row, column, preset: {"epochs": 1, "end": "raises"})
+        monkeypatch.setitem(TABLES, "tiny", failing)
+        command = ["run", "tiny", "--rows", "B", "--splits", "1", "--threads", "1", "--results", str(tmp_path)]
+        assert main(command) == 1
+        shown = capsys.readouterr()
+        assert shown.err == "failed: B, accuracy, split 1: IndexError: out of range\n"
+        assert "Missing runs: B / accuracy: 0 of 1" in shown.out
+
+    def test_an_interrupt_says_that_nothing_is_lost(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        def interrupt(*arguments: object, **options: object) -> list[str]:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(cli, "run_missing", interrupt)
+        assert main(["run", "toy", "--threads", "1", "--results", str(tmp_path)]) == 130
+        assert "the same command goes on from there" in capsys.readouterr().err
+
+
+class TestReport:
+    @pytest.mark.parametrize(("name", "begin"), [("a.md", "# Grid"), ("a.html", "<!doctype"), ("a.json", "{")])
+    def test_the_name_of_the_output_file_tells_its_format(self, name: str, begin: str, tmp_path: Path) -> None:
+        assert main(["report", "toy", "--output", str(tmp_path / name), "--results", str(tmp_path)]) == 0
+        assert (tmp_path / name).read_text().startswith(begin)
+
+    def test_it_prints_json(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        assert main(["report", "toy", "--json", "--results", str(tmp_path)]) == 0
+        shown = capsys.readouterr()
+        figures = json.loads(shown.out)
+        assert figures["A-NLSF"]["accuracy"]["paper"] == 99.38
+        assert figures["A-NLSF"]["accuracy"]["n"] == 0
+        assert "There are no records in" in shown.err
+
+    def test_it_shows_the_papers_figures_on_the_terminal(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "200")
+        assert main(["report", "tu", "--rows", "A-NLSF", "--datasets", "PTC_MR", "--results", str(tmp_path)]) == 0
+        shown = capsys.readouterr().out
+        assert "73.16 ± 1.2" in shown
+        assert "Missing runs: A-NLSF / PTC: 0 of 10" in shown
+
+
+class TestList:
+    def fields(self, line: str) -> list[str]:
+        return [field.strip() for field in line.strip("│┃ ").replace("┃", "│").split("│")]
+
+    def listing(self, capsys: pytest.CaptureFixture[str], results: Path) -> list[list[str]]:
+        assert main(["list", "--results", str(results)]) == 0
+        return [self.fields(line) for line in capsys.readouterr().out.splitlines()]
+
+    @pytest.mark.usefixtures("tiny")
+    def test_it_counts_the_records_of_every_row(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        assert main(["run", "tiny", "--rows", "B", "--splits", "1", "--threads", "1", "--results", str(tmp_path)]) == 0
+        capsys.readouterr()
+        lines = self.listing(capsys, tmp_path)
+        assert ["tiny", "A", "0 of 2"] in lines
+        assert ["A table", "B", "1 of 2"] in lines
+        assert all(any(line[0] == name for line in lines) for name in TABLES)
+
+    @pytest.mark.data
+    def test_it_shows_the_counts_of_the_data_sets(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        lines = self.listing(capsys, tmp_path)
+        heading = ["data set", "present", "graphs", "classes", "nodes", "edges", "channels", "attributes"]
+        assert heading in lines
+        assert ["ENZYMES", "yes", "600", "6", "32.63", "62.14", "3", "18"] in lines
+        assert ["PTC", "yes", "344", "2", "14.29", "14.69", "18", "0"] in lines
+
+    def test_it_says_what_is_not_present_and_fetches_nothing(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("ADACANON_DATA", str(tmp_path / "data"))
+        monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
+        lines = self.listing(capsys, tmp_path)
+        assert [line[-1] for line in lines if line[0] in (*NAMES, "PTC")] == ["no"] * 5
+        assert any("set ADACANON_DATA to a folder" in " ".join(line) for line in lines)
+        assert not (tmp_path / "cache").exists()
+
+    def test_one_data_set_may_be_present_alone(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "data" / "TUDataset" / "MUTAG" / "raw"
+        folder.mkdir(parents=True)
+        files = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "1\n-1\n"}
+        for name, content in files.items():
+            (folder / f"MUTAG_{name}.txt").write_text(content)
+        monkeypatch.setenv("ADACANON_DATA", str(tmp_path / "data"))
+        monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
+        lines = self.listing(capsys, tmp_path)
+        assert ["MUTAG", "yes", "2", "2", "1.50", "0.50", "1", "0"] in lines
+        assert ["NCI1", "no", *["–"] * 6] in lines

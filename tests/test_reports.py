@@ -1,0 +1,88 @@
+"""From records to figures and pages; what is committed belongs to the tables as they are."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from adacanon.experiments.run import Run
+from adacanon.experiments.tables import TABLES, published
+from adacanon.reports.render import headings, table_rows, to_html, to_markdown
+from adacanon.reports.summary import Summary, summarise
+from adacanon.training.records import Record, read_records
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+class TestReports:
+    records = tuple(
+        {"row": "A", "column": "x", "metrics": {"accuracy": value, "epochs": 100.0}, "seconds": 3600}
+        for value in (90.0, 92.0, 97.0)
+    )
+
+    def summary(self, also: tuple[tuple[str, str], ...] = ()) -> Summary:
+        expected = {("A", "x"): 3, ("<B>", "x"): 1}
+        return summarise("Title", self.records, expected=expected, published={"A": {"x": [95.0, 0.5]}}, also=also)
+
+    def test_figures_are_means_deviations_and_standard_errors(self) -> None:
+        cell = self.summary().cells["A"]["x"]
+        assert cell.mean == pytest.approx(93.0)
+        assert cell.std == pytest.approx(math.sqrt(13))
+        assert cell.sem == pytest.approx(math.sqrt(13 / 3))
+        assert cell.difference == pytest.approx(-2.0)
+        assert self.summary().hours == 3
+
+    def test_further_metrics_are_means_under_their_headings(self) -> None:
+        summary = self.summary(also=(("seconds_per_epoch", "s per epoch"), ("unknown", "not there")))
+        assert headings(summary)[-2:] == ("s per epoch", "not there")
+        assert [row[-2:] for row in table_rows(summary)] == [("36.00", "–"), ("–", "–")]
+
+    def test_json_has_the_promised_shape(self) -> None:
+        assert set(self.summary().as_json()["A"]["x"]) == {"paper", "mean", "std", "sem", "n"}
+        assert self.summary().as_json()["<B>"]["x"] == {"paper": None, "mean": None, "std": None, "sem": None, "n": 0}
+
+    def test_missing_runs_are_named_in_every_format(self) -> None:
+        assert "<B> / x: 0 of 1" in to_markdown(self.summary())
+        page = to_html(self.summary())
+        assert "&lt;B&gt; / x: 0 of 1" in page
+        assert "<B>" not in page
+
+
+class TestPublished:
+    def test_the_papers_figures_are_found_by_table_row_and_column(self) -> None:
+        assert published("toy")["A-NLSF"]["accuracy"] == [99.38, 0.2]
+        assert published("tu")["A-NLSF"]["MUTAG"] == [87.94, 0.9]
+        assert published("no-such-table") == {}
+
+    @pytest.mark.parametrize("name", list(TABLES))
+    def test_the_papers_columns_are_columns_of_the_table(self, name: str) -> None:
+        columns = {column for row in published(name).values() for column in row}
+        assert columns <= set(TABLES[name].columns)
+
+
+def committed(pattern: str) -> list[str]:
+    return sorted(file.stem for file in RESULTS.glob(pattern))
+
+
+def rebuilt(record: Record) -> Run:
+    return Run.of(record["table"], record["row"], record["column"], record["split"], record["settings"])
+
+
+class TestCommittedResults:
+    def test_some_results_are_committed_and_all_belong_to_a_table(self) -> None:
+        names = committed("*.jsonl")
+        assert names
+        assert {name.removesuffix("-tuning") for name in names} <= set(TABLES)
+
+    @pytest.mark.parametrize("name", committed("*.jsonl"))
+    def test_every_key_is_that_of_its_record_and_there_is_one_record_each(self, name: str) -> None:
+        records = read_records(RESULTS / f"{name}.jsonl")
+        assert records
+        assert [record["key"] for record in records] == [rebuilt(record).key for record in records]
+        assert {record["table"] for record in records} == {name}
+        assert len({record["key"] for record in records}) == len(records)
+
+    @pytest.mark.parametrize("name", [name for name in TABLES if (RESULTS / f"{name}.jsonl").exists()])
+    def test_every_committed_record_belongs_to_a_run_of_its_table(self, name: str) -> None:
+        keys = {run.key for preset in ("cpu", "paper") for run in TABLES[name].runs(preset=preset)}
+        assert {record["key"] for record in read_records(RESULTS / f"{name}.jsonl")} <= keys

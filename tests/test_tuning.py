@@ -1,0 +1,177 @@
+"""Hyperparameters: studies that are rebuilt from their records and see the validation part alone."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adacanon.errors import InputError
+from adacanon.experiments import tu, tuning
+from adacanon.experiments.run import Run, Sitting, Table
+from adacanon.experiments.tables import TABLES
+from adacanon.experiments.tuning import best, study, tune, write_choice
+from adacanon.training.records import Record, read_records
+from tiny_table import TINY
+
+SPACE = {"learning_rate": [0.1, 0.01, 0.001], "layers": [2, 3, 4, 5], "partition": ["uniform", "dyadic"]}
+TRIALS = 9
+
+
+class Landscape:
+    """Trains nothing: validation is best at small rates and four layers; the test part says the opposite."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.trained: list[Run] = []
+        self.fails = fails
+
+    def execute(self, run: Run, sitting: Sitting) -> dict[str, float]:
+        self.trained.append(run)
+        options = run.options()
+        if self.fails and options["learning_rate"] == 0.1:
+            raise RuntimeError("diverged")
+        quality = 80 - 100 * options["learning_rate"] - 5 * abs(options["layers"] - 4)
+        loss = 1.0 if options["partition"] == "uniform" else 2.0
+        return {"accuracy": 100 - quality, "validation_accuracy": quality, "validation_loss": loss, "seconds": 1.0}
+
+    @property
+    def table(self) -> Table:
+        return replace(TINY, execute=self.execute, space=lambda row: SPACE)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "tiny-tuning.jsonl"
+
+
+def scrambled(records: list[Record]) -> list[Record]:
+    accuracies = [record["metrics"]["accuracy"] for record in records]
+    random.Random(0).shuffle(accuracies)
+    return [
+        {**record, "metrics": {**record["metrics"], "accuracy": accuracy}}
+        for record, accuracy in zip(records, accuracies, strict=True)
+    ]
+
+
+class TestStudies:
+    def test_a_second_call_trains_nothing_and_gives_the_same_records(self, file: Path) -> None:
+        landscape = Landscape()
+        first = study(landscape.table, "A", "accuracy", file, trials=TRIALS)
+        assert len(landscape.trained) == len(first) == TRIALS
+        assert study(landscape.table, "A", "accuracy", file, trials=TRIALS) == first
+        assert len(landscape.trained) == TRIALS
+        assert read_records(file) == first
+
+    def test_one_that_stops_goes_on_as_if_it_had_not(self, file: Path) -> None:
+        landscape = Landscape()
+        study(landscape.table, "A", "accuracy", file, trials=4)
+        resumed = study(landscape.table, "A", "accuracy", file, trials=TRIALS)
+        assert len(landscape.trained) == TRIALS
+        whole = study(Landscape().table, "A", "accuracy", file.with_name("whole.jsonl"), trials=TRIALS)
+        assert [record["settings"] for record in resumed] == [record["settings"] for record in whole]
+
+    def test_trials_come_from_the_space_on_one_split_and_within_the_limits(self, file: Path) -> None:
+        records = study(Landscape().table, "A", "accuracy", file, trials=TRIALS)
+        for number, record in enumerate(records):
+            settings = record["settings"]
+            assert all(settings[name] in values for name, values in SPACE.items())
+            assert (settings["trial"], settings["epochs"], settings["patience"]) == (number, 100, 25)
+            assert (record["table"], record["split"]) == ("tiny-tuning", 0)
+        assert len({json.dumps([r["settings"][name] for name in SPACE]) for r in records}) > 3
+
+    def test_failed_trials_are_left_out_and_reported(self, file: Path) -> None:
+        with pytest.warns(UserWarning, match="left out of the study.*diverged"):
+            records = study(Landscape(fails=True).table, "A", "accuracy", file, trials=TRIALS)
+        assert 0 < len(records) < TRIALS
+        assert best(SPACE, records)["learning_rate"] < 0.1
+
+    def test_a_study_without_any_trial_is_an_error(self, file: Path) -> None:
+        table = replace(Landscape(fails=True).table, space=lambda row: {**SPACE, "learning_rate": [0.1]})
+        with pytest.raises(InputError, match=r"Every trial of A on accuracy failed.*diverged"):
+            study(table, "A", "accuracy", file, trials=2)
+
+    def test_a_table_without_hyperparameters_is_refused(self, file: Path) -> None:
+        with pytest.raises(InputError, match="tiny has no hyperparameters to choose"):
+            study(TINY, "A", "accuracy", file, trials=1)
+
+
+class TestChoices:
+    def test_they_have_the_best_validation_accuracy_and_ties_go_to_the_smaller_loss(self, file: Path) -> None:
+        records = study(Landscape().table, "A", "accuracy", file, trials=TRIALS)
+        choice = best(SPACE, records)
+        assert set(choice) == set(SPACE)
+        top = max(record["metrics"]["validation_accuracy"] for record in records)
+        losses = {
+            record["metrics"]["validation_loss"]: record["settings"]
+            for record in records
+            if record["metrics"]["validation_accuracy"] == top
+        }
+        winner = losses[min(losses)]
+        assert choice == {name: winner[name] for name in SPACE}
+
+    def test_scrambled_test_accuracies_change_neither_choice_nor_proposal(self, file: Path) -> None:
+        records = study(Landscape().table, "A", "accuracy", file, trials=TRIALS)
+        other = scrambled(records)
+        assert other != records
+        assert best(SPACE, other) == best(SPACE, records)
+        assert tuning._proposal(SPACE, other, TRIALS) == tuning._proposal(SPACE, records, TRIALS)
+
+    def test_validation_figures_do_change_them(self, file: Path) -> None:
+        records = study(Landscape().table, "A", "accuracy", file, trials=TRIALS)
+        turned = [
+            {**record, "metrics": {**record["metrics"], "validation_accuracy": record["metrics"]["accuracy"]}}
+            for record in records
+        ]
+        assert best(SPACE, turned) != best(SPACE, records)
+
+    def test_they_are_written_in_a_stable_order(self, tmp_path: Path) -> None:
+        one, other = tmp_path / "one.json", tmp_path / "other.json"
+        choices = [("B", "y", {"layers": 2}), ("A", "x", {"layers": 3}), ("B", "x", {"layers": 4})]
+        for choice in choices:
+            write_choice(one, *choice)
+        for choice in reversed(choices):
+            write_choice(other, *choice)
+        assert one.read_text() == other.read_text()
+        assert json.loads(one.read_text())["B"] == {"x": {"layers": 4}, "y": {"layers": 2}}
+
+    def test_tune_writes_the_choice_of_every_row(
+        self, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        table, chosen = Landscape().table, file.with_name("chosen.json")
+        monkeypatch.setitem(TABLES, "tiny", table)
+        monkeypatch.setattr(tuning, "CHOSEN", chosen)
+        tune(table, ("A", "B"), ("accuracy",), file, jobs=1, trials=3)
+        records = [record for record in read_records(file) if record["row"] == "B"]
+        assert json.loads(chosen.read_text())["B"]["accuracy"] == best(SPACE, records)
+        assert "B, accuracy: {'learning_rate'" in capsys.readouterr().out
+
+
+CHOSEN = {"GIN": {"PROTEINS": {"layers": 9}, "MUTAG": {"layers": 2}, "NCI1": {"layers": 5}}}
+
+
+class TestTuSettings:
+    def test_nci1_takes_the_choice_of_proteins_and_the_others_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tu, "_chosen", lambda: CHOSEN)
+        layers = {column: tu.settings("GIN", column, "cpu")["layers"] for column in tu.COLUMNS}
+        assert layers == {"MUTAG": 2, "PTC": 3, "ENZYMES": 3, "PROTEINS": 9, "NCI1": 9}
+
+    def test_what_was_chosen_before_does_not_enter_a_study(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Otherwise a second call would not find its own records."""
+
+        def trial() -> Record:
+            (record,) = study(table, "GIN", "MUTAG", file, trials=1)
+            return record
+
+        table = replace(tu.TU, execute=Landscape().table.execute, space=lambda row: SPACE)
+        monkeypatch.setattr(tu, "_chosen", dict)
+        before = trial()
+        monkeypatch.setattr(tu, "_chosen", lambda: CHOSEN)
+        assert trial() == before
+
+    def test_the_ranges_are_those_of_the_paper_or_narrower(self) -> None:
+        paper = {"learning_rate": {1e-2, 1e-3, 1e-4}, "weight_decay": {1e-2, 1e-3, 1e-4}, "layers": set(range(2, 10))}
+        for row in tu.TU.rows:
+            space = tu.space(row)
+            assert all(set(space[name]) <= values for name, values in paper.items())
+        assert set(tu.space("GIN")) == set(paper)
