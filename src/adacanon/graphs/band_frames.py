@@ -106,7 +106,8 @@ def structural_signals(x: Tensor, edge_index: Tensor) -> Tensor:
 
 def return_probabilities(operator: Tensor, steps: int) -> Tensor:
     r"""The diagonals of :math:`P^p`, :math:`P = I - \mathcal L`, :math:`p = 1, \dots`, (nodes, steps): how much of a
-    node comes back after p steps. With :math:`(P^{a+b})_{ii} = \sum_j (P^a)_{ij}(P^b)_{ij}` half of the powers are enough.
+    node comes back after p steps. With :math:`(P^{a+b})_{ii} = \sum_j (P^a)_{ij}(P^b)_{ij}` half of the powers are
+    enough.
     """
     walk = torch.eye(operator.shape[0], dtype=operator.dtype) - operator
     powers = [torch.eye(operator.shape[0], dtype=operator.dtype)]
