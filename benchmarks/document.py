@@ -1,4 +1,4 @@
-"""Write the tables of the documents from the committed results: benchmarks into docs/searches.md, runs into README.md.
+"""Write the tables of the documents from the committed results: benchmarks and runs into README.md and docs/.
 
 A table stands between ``<!-- name -->`` and ``<!-- end -->``.
 """
@@ -9,7 +9,8 @@ from pathlib import Path
 
 from adacanon.experiments.runner import summary_of
 from adacanon.experiments.tables import TABLES
-from adacanon.reports.render import markdown_table
+from adacanon.reports.render import markdown_overview, markdown_table
+from adacanon.reports.summary import Summary
 from benchmarks.measure import Row, text
 
 ROOT = Path(__file__).parents[1]
@@ -21,10 +22,14 @@ def tables() -> dict[str, str]:
     measured = {file.stem: json.loads(file.read_text()) for file in BENCHMARKS.glob("*.json")}
     rows = {name: f"{content['title']}\n\n{_markdown(content['rows'])}" for name, content in measured.items()}
     runs = {
-        name: markdown_table(summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl"))
+        name: _runs_of(summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl"))
         for name, table in TABLES.items()
     }
     return rows | runs
+
+
+def _runs_of(summary: Summary) -> str:
+    return markdown_table(summary) if summary.single else markdown_overview(summary)
 
 
 def filled(document: str, known: dict[str, str]) -> str:
@@ -41,7 +46,7 @@ def _markdown(rows: list[Row]) -> str:
 
 def main() -> None:
     known = tables()
-    for path in (ROOT / "README.md", ROOT / "docs" / "searches.md"):
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         path.write_text(filled(path.read_text(), known))
 
 

@@ -2,16 +2,17 @@
 
 import argparse
 import json
-import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from adacanon.training.timing import Clock, medians
+
 Row = dict[str, Any]
-Clock = Callable[[], float]
+
+__all__ = ["CLOCKS", "Clock", "Row", "medians", "options", "report", "start", "table", "text"]
 
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "processor": time.process_time}
 """On a machine that others use too, take processor time and one thread."""
@@ -54,19 +55,6 @@ def table(rows: list[Row]) -> str:
 def text(value: object) -> str:
     """A number with four digits, anything else as it is."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def medians(actions: dict[str, Callable[[], object]], *, repetitions: int, clock: Clock) -> dict[str, float]:
-    """Median seconds of each action. They are interleaved: a busy moment of the machine hits all alike."""
-    for action in actions.values():
-        action()
-    seconds: dict[str, list[float]] = {name: [] for name in actions}
-    for _ in range(repetitions):
-        for name, action in actions.items():
-            begin = clock()
-            action()
-            seconds[name].append(clock() - begin)
-    return {name: statistics.median(values) for name, values in seconds.items()}
 
 
 def _pad(cell: str, width: int, numeric: bool) -> str:

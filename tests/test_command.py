@@ -46,7 +46,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["report", "table-9"], "Tables are toy, toy-strict, tu, "),
+        (["report", "table-9"], "Tables are toy, toy-strict, toy-sensitivity, tu, "),
         (["report", "table-9"], "got 'table-9'. Hint: adacanon list"),
         (["run", "toy", "--rows", "GIN,GINN"], "got GINN"),
         (["run", "tu", "--rows", "GIN", "--datasets", "MUTAG", "IMDB"], "NCI1; got IMDB"),

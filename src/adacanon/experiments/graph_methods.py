@@ -19,7 +19,7 @@ from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, I
 from adacanon.experiments.run import Settings
 from adacanon.experiments.tu_data import TUData
 from adacanon.graphs.anlsf import anlsf
-from adacanon.graphs.band_frames import BandFrames, band_frames, structural_signals
+from adacanon.graphs.band_frames import BandFrames, band_frames, return_probabilities, structural_signals
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
@@ -27,6 +27,7 @@ from adacanon.graphs.encoded_anlsf import EncodedANLSF
 from adacanon.graphs.node_anlsf import node_anlsf
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients
 from adacanon.graphs.node_rotations import NodeRotations
+from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.training.loop import Learner
@@ -115,14 +116,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
     """A-NLSF behind a learned node encoder."""
     partition = partition_of(data, options)
     frames = _band_frames(data, partition, options["operator"], options["frame"])
-    signals = standardised_nodes(data, _signals(data), train)
-
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
-        _, edge_index, graph = data.batches.batch(index)
-        nodes = data.batches.nodes(index)
-        x, basis = signals.index_select(0, nodes), frames.basis.index_select(0, nodes)
-        return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
-
+    signals = standardised_nodes(data, node_signals(data, options["returns"]), train)
     model = EncodedANLSF(
         BandRotations(partition, rows=options["rows"], operator=options["operator"]),
         signals.shape[1],
@@ -137,15 +131,25 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, inputs)
+    return CanonicalizedClassifier(model, data.dataset.labels, encoded_inputs(data, frames, signals))
+
+
+def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
+    """What a node encoder reads of a batch, and the frames in which its features are projected."""
+
+    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+        _, edge_index, graph = data.batches.batch(index)
+        nodes = data.batches.nodes(index)
+        x, basis = signals.index_select(0, nodes), frames.basis.index_select(0, nodes)
+        return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
+
+    return inputs
 
 
 def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF on the coefficients of the node features themselves, as the paper describes it."""
     partition = partition_of(data, options)
     coefficients = _coefficients(data, partition, options["operator"])
-    scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
-    scaled = replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
     family = BandRotations(partition, rows=options["rows"], operator=options["operator"])
     model = anlsf(
         family,
@@ -157,7 +161,13 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled))
+    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)))
+
+
+def scaled_coefficients(coefficients: BandCoefficients, train: Tensor) -> BandCoefficients:
+    """Every band divided by the root mean square of its coefficients over the training graphs."""
+    scale = coefficients.factors[train].square().mean(dim=(0, 2, 3), keepdim=True).sqrt().clamp(min=1e-6)
+    return replace(coefficients, factors=coefficients.factors / scale / coefficients.factors.shape[2] ** 0.5)
 
 
 def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -190,9 +200,9 @@ def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learn
 
 
 def standardised_nodes(data: TUData, signals: Tensor, train: Tensor) -> Tensor:
-    """Node signals divided by their deviation over the nodes of the training graphs."""
+    """Node signals divided by their deviation over the nodes of the training graphs, unless that is rounding only."""
     deviation = signals[data.batches.nodes(train)].std(0)
-    return signals / torch.where(deviation > 0, deviation, 1.0)
+    return signals / torch.where(deviation > 1e-5, deviation, 1.0)
 
 
 def partition_of(data: TUData, options: Settings) -> Partition:
@@ -224,7 +234,8 @@ SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_an
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
-_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 2, "redraw": 8}
+_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "redraw": 32}
+_ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "returns": 16}
 
 OWN_SETTINGS: dict[str, Settings] = {
     "FA+GIN": {"encodings": 3, "drawn": 2},
@@ -234,7 +245,17 @@ OWN_SETTINGS: dict[str, Settings] = {
     "Gram MLP": _BANDS,
     "A-NLSF (plain)": {**_BANDS, **_SEARCH},
     "A-NLSF (node)": {**_BANDS, **_SEARCH, "layers": 2, "node_features": 32, "node_layers": 1},
-    "A-NLSF": {**_BANDS, **_SEARCH, "frame": 4, "embedding": 16, "hops": 3, "width": 64, "dropout": 0.3, "layers": 2},
+    "A-NLSF": {
+        **_BANDS,
+        **_SEARCH,
+        "frame": 4,
+        "embedding": 16,
+        "hops": 1,
+        "width": 64,
+        "dropout": 0.3,
+        "layers": 2,
+        "returns": 16,
+    },
 }
 """What a method has beside width, depth, learning rate and weight decay."""
 
@@ -248,9 +269,11 @@ def _graphs(data: TUData) -> Inputs:
 
 
 @lru_cache(maxsize=2)
-def _signals(data: TUData) -> Tensor:
+def node_signals(data: TUData, returns: int) -> Tensor:
+    """What the encoder sees of every node: fixed functions of its surroundings, in which no eigenvector takes part."""
     whole = data.batches.batch(torch.arange(len(data.batches)))
-    return structural_signals(whole[0], whole[1])
+    walks = [return_probabilities(shift_matrix(graph), returns) for graph in data.dataset.graphs]
+    return torch.cat([structural_signals(whole[0], whole[1]), torch.cat(walks).float()], dim=1)
 
 
 @lru_cache(maxsize=2)

@@ -9,13 +9,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from adacanon.baselines.graph_networks import GraphNetwork
 from adacanon.core.loss import one_vs_rest
 
 GRAPHS_PER_PASS = 10
 
 Inputs = Callable[[Tensor, bool], tuple[Any, ...]]
 """From the numbers of some samples, and whether they are trained on, to what the module is called with."""
+
+
+OnOneGraph = Callable[[nn.Module, Tensor, Tensor, Tensor], Tensor]
+"""From a module, node features, edge index and graph numbers of some copies of one graph to their scores."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,25 @@ def looked_up(samples: Any) -> Inputs:
     return lambda index, training: (samples[index],)
 
 
+def directly(module: nn.Module, x: Tensor, edge_index: Tensor, graph: Tensor) -> Tensor:
+    """The call of a network that needs nothing else."""
+    return module(x, edge_index, graph)
+
+
 @dataclass(frozen=True)
 class SharedGraphClassifier:
     """A graph network on signals over one and the same graph; trained with cross-entropy."""
 
-    module: GraphNetwork
+    module: nn.Module
     signals: Tensor
     edge_index: Tensor
     labels: Tensor
+    call: OnOneGraph = directly
+    graphs_per_pass: int = GRAPHS_PER_PASS
 
     def scores(self, index: Tensor) -> Tensor:
         """A few graphs at a time: their messages then stay in the cache, which is several times faster."""
-        return torch.cat([self._scores(rows) for rows in index.split(GRAPHS_PER_PASS)])
+        return torch.cat([self._scores(rows) for rows in index.split(self.graphs_per_pass)])
 
     def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
         return functional.cross_entropy(scores, targets)
@@ -73,11 +83,11 @@ class SharedGraphClassifier:
         graphs, nodes, edges = len(index), self.signals.shape[1], self.edge_index.shape[1]
         edge_index, graph = self._copies
         x = self.signals[index].flatten(0, 1)
-        return self.module(x, edge_index[:, : graphs * edges], graph[: graphs * nodes])
+        return self.call(self.module, x, edge_index[:, : graphs * edges], graph[: graphs * nodes])
 
     @cached_property
     def _copies(self) -> tuple[Tensor, Tensor]:
         """The disjoint union of copies of the graph, and the copy that each node belongs to."""
-        copies, nodes = torch.arange(GRAPHS_PER_PASS), self.signals.shape[1]
+        copies, nodes = torch.arange(self.graphs_per_pass), self.signals.shape[1]
         edges = self.edge_index.unsqueeze(1) + nodes * copies.unsqueeze(1)
         return edges.reshape(2, -1), copies.repeat_interleave(nodes)

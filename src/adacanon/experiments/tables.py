@@ -6,12 +6,13 @@ from importlib import resources
 from adacanon.errors import UnknownNameError
 from adacanon.experiments.run import Table
 from adacanon.experiments.toy import TOY, TOY_STRICT
+from adacanon.experiments.toy_sensitivity import TOY_SENSITIVITY
 from adacanon.experiments.tu import TU
-from adacanon.experiments.tu_ablations import TU_BANDS, TU_NODE, TU_SEARCH, TU_SHIFT
+from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_NODE, TU_SEARCH, TU_SHIFT
+from adacanon.experiments.tu_runtime import TU_RUNTIME
 
-TABLES: dict[str, Table] = {
-    table.name: table for table in (TOY, TOY_STRICT, TU, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT)
-}
+_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_RUNTIME)
+TABLES: dict[str, Table] = {table.name: table for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS)}
 
 Published = dict[str, dict[str, list[float | None]]]
 """row -> column -> [figure, plus or minus]"""

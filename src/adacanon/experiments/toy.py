@@ -1,5 +1,6 @@
 """The grid signal orientation task: the toy column of the paper's first table, and a stricter version of it."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -9,10 +10,12 @@ from adacanon.baselines.graph_networks import GraphNetwork
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
 from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, SharedGraphClassifier, looked_up
 from adacanon.experiments.run import Run, Settings, Sitting, Table
+from adacanon.experiments.toy_methods import EIGENVECTOR_ROWS, GRAPHS_PER_PASS, eigenvector_network, on_one_graph
 from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
 from adacanon.graphs.coefficients import BandCoefficients, coefficients_on_one_graph
+from adacanon.graphs.eigenbases import redrawn_in_eigenspaces
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
@@ -22,7 +25,7 @@ from adacanon.training.loop import Learner, Parts, Schedule, accuracy, stratifie
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
 ANLSF_STEPS = {"A-NLSF (3 steps)": 3, "A-NLSF": 10}
 SPECTRAL_ROWS = ("Energy MLP", "Gram MLP", *ANLSF_STEPS)
-ROWS = (*GRAPH_NETWORKS, *SPECTRAL_ROWS)
+ROWS = (*GRAPH_NETWORKS, *EIGENVECTOR_ROWS, *SPECTRAL_ROWS)
 
 TASKS = {"toy": grid_orientation, "toy-strict": grid_orientation_strict}
 PRESETS: dict[str, Settings] = {
@@ -33,7 +36,7 @@ PERIODS = {("toy", "paper"): 20, ("toy", "demo"): 10, ("toy-strict", "paper"): 1
 
 
 def settings(table: str, row: str, column: str, preset: str) -> Settings:
-    """Everything that a cell depends on; the same for all rows, but for what only A-NLSF has."""
+    """Everything that a cell depends on; the same for all rows, but for what a method has of its own."""
     preset = "demo" if preset == "demo" else "paper"
     common = {
         "hidden": 32,
@@ -45,7 +48,7 @@ def settings(table: str, row: str, column: str, preset: str) -> Settings:
     }
     bands = {"bands": 8, "decay": 0.5} if row in SPECTRAL_ROWS else {}
     search = {"rows": 16, "draws": 32, "steps": ANLSF_STEPS[row]} if row in ANLSF_STEPS else {}
-    return {**PRESETS[preset], **common, **bands, **search}
+    return {**PRESETS[preset], **common, **bands, **search, **EIGENVECTOR_ROWS.get(row, {})}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -73,7 +76,19 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
         "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
         "seconds": history.seconds,
+        **_in_another_basis(run, learner, test, schedule.batch),
     }
+
+
+def _in_another_basis(run: Run, learner: Learner, test: torch.Tensor, batch: int) -> dict[str, float]:
+    """Test accuracy with random bases of all eigenspaces of the grid, for networks that read eigenvectors."""
+    if run.row not in EIGENVECTOR_ROWS:
+        return {}
+    assert isinstance(learner, SharedGraphClassifier)
+    generator = torch.Generator().manual_seed(1)
+    spectrum = redrawn_in_eigenspaces(task_spectrum(task_of(run)), generator=generator)
+    other = replace(learner, call=on_one_graph(run.row, spectrum, run.options()))
+    return {"accuracy_redrawn": accuracy(other, test, batch=batch)}
 
 
 def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: torch.Tensor, seed: int) -> Learner:
@@ -82,6 +97,11 @@ def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: to
     if row in GRAPH_NETWORKS:
         network = GraphNetwork(GRAPH_NETWORKS[row], 2, classes=2, hidden=hidden, layers=layers)
         return SharedGraphClassifier(network, task.signals, task.edge_index, task.labels)
+    if row in EIGENVECTOR_ROWS:
+        call = on_one_graph(row, task_spectrum(task), options)
+        passes = {"graphs_per_pass": GRAPHS_PER_PASS[row]} if row in GRAPHS_PER_PASS else {}
+        module = eigenvector_network(row, options)
+        return SharedGraphClassifier(module, task.signals, task.edge_index, task.labels, call, **passes)
     coefficients = task_coefficients(task, options["bands"], options["decay"])
     if row in ("Gram MLP", "Energy MLP"):
         grams = standardised(coefficients, train)
@@ -142,6 +162,7 @@ def _table(name: str, title: str, notes: tuple[str, ...]) -> Table:
         settings=partial(settings, name),
         execute=execute,
         notes=notes,
+        also=(("accuracy_redrawn", "other basis"),),
     )
 
 

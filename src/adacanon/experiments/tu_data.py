@@ -1,6 +1,6 @@
 """What the methods of the graph tables read of a TU data set, computed once per process."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 
 import torch
@@ -61,8 +61,20 @@ class TUData:
 
 @lru_cache(maxsize=2)
 def tu_data(column: str, features: Features) -> TUData:
-    """The data of a column of the paper."""
-    return TUData(load_tu(dataset_name(column), features=features))
+    """The data of a column of the paper; attributes have mean zero and deviation one over all nodes."""
+    dataset = load_tu(dataset_name(column), features=features)
+    counts = statistics(dataset.name)
+    attributes = counts.attributes if counts is not None and features == "attributes" else 0
+    return TUData(_standardised(dataset, attributes) if attributes else dataset)
+
+
+def _standardised(dataset: GraphDataset, attributes: int) -> GraphDataset:
+    x = torch.cat([graph.x for graph in dataset.graphs])[:, -attributes:]
+    mean, deviation = x.mean(0), x.std(0).clamp(min=1e-6)
+    graphs = [graph.clone() for graph in dataset.graphs]
+    for graph in graphs:
+        graph.x = torch.cat([graph.x[:, :-attributes], (graph.x[:, -attributes:] - mean) / deviation], dim=1)
+    return replace(dataset, graphs=graphs)
 
 
 def dataset_name(column: str) -> str:

@@ -6,7 +6,7 @@ fixed functions of the graph and its node features. The coefficients :math:`W_k^
 the eigensolver returned. They are all coefficients of H where F spans the band, and those along F elsewhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,14 @@ from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients
 from adacanon.graphs.coefficients import list_of_graphs, spectra_and_signals
 from adacanon.graphs.node_coefficients import band_signals
 from adacanon.graphs.shift_operators import ShiftOperator
+from adacanon.graphs.spectra import Spectrum
+
+_VERSION = 2
+"""Part of the key of cached frames. Raise it whenever the same graphs get other frames."""
 
 _DEPENDENT = 1e-6
-"""A signal counts as dependent if its part orthogonal to those before it is below this share of it."""
+"""A signal counts as dependent in a band if its part there, orthogonal to those before it, is below this share of the
+whole signal: a band that the signals do not reach holds rounding, and no direction."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +61,32 @@ def band_frames(
         cache: keep the spectra on disk, and of whole data sets the frames too.
     """
     graphs = list_of_graphs(graphs)
-    key = (
-        coefficient_key(graphs, partition, operator, torch.float32, what=f"frames of width {width}") if cache else None
-    )
+    what = f"frames of width {width}, version {_VERSION}"
+    key = coefficient_key(graphs, partition, operator, torch.float32, what=what) if cache else None
     tensors = None if key is None else load_coefficients(key)
     if tensors is None:
-        tensors = _computed(graphs, partition, operator, width, cache)
+        pairs = spectra_and_signals(graphs, operator, cache=cache)
+        fresh = band_frames_of(pairs, [graph.edge_index for graph in graphs], partition, width=width)
+        tensors = (fresh.basis, fresh.sizes, fresh.ranks)
         if key is not None:
             store_coefficients(key, tensors)
     return BandFrames(*tensors)
+
+
+def band_frames_of(
+    pairs: Iterable[tuple[Spectrum, Tensor]], edges: Iterable[Tensor], partition: Partition, *, width: int = 8
+) -> BandFrames:
+    """The frames of graphs whose spectra are known, given with their node features and ``edge_index``."""
+    bases, sizes, ranks = [], [], []
+    for (spectrum, signal), edge_index in zip(pairs, edges, strict=True):
+        fixed = structural_signals(signal, edge_index.cpu())
+        fixed = fixed[:, (fixed != 0).any(0)]
+        basis, rank = orthonormal_columns(band_signals(spectrum, fixed, partition), width, size=fixed.norm(dim=0))
+        bases.append(basis.transpose(0, 1).float())
+        band = partition.assign(spectrum.eigenvalues)
+        sizes.append(torch.bincount(band[band >= 0], minlength=partition.bands))
+        ranks.append(torch.minimum(rank, sizes[-1]))
+    return BandFrames(torch.cat(bases), torch.stack(sizes), torch.stack(ranks))
 
 
 def structural_signals(x: Tensor, edge_index: Tensor) -> Tensor:
@@ -82,17 +104,32 @@ def structural_signals(x: Tensor, edge_index: Tensor) -> Tensor:
     return torch.cat(signals, dim=1)
 
 
-def orthonormal_columns(signals: Tensor, width: int) -> tuple[Tensor, Tensor]:
+def return_probabilities(operator: Tensor, steps: int) -> Tensor:
+    r"""The diagonals of :math:`P^p`, :math:`P = I - \mathcal L`, :math:`p = 1, \dots`, (nodes, steps): how much of a
+    node comes back after p steps. With :math:`(P^{a+b})_{ii} = \sum_j (P^a)_{ij}(P^b)_{ij}` half of the powers are
+    enough.
+    """
+    walk = torch.eye(operator.shape[0], dtype=operator.dtype) - operator
+    powers = [torch.eye(operator.shape[0], dtype=operator.dtype)]
+    for _ in range(-(-steps // 2)):
+        powers.append(powers[-1] @ walk)
+    found = [(powers[p // 2] * powers[p - p // 2]).sum(-1) for p in range(1, steps + 1)]
+    return torch.stack(found, dim=-1) if found else operator.new_zeros(operator.shape[0], 0)
+
+
+def orthonormal_columns(signals: Tensor, width: int, *, size: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Gram-Schmidt over the channels of (..., nodes, channels), at most ``width`` columns (..., nodes, width), and how
     many there are; a channel that depends on those before it gets no column.
+
+    Args:
+        size: norms of the channels that the signals are parts of, (..., channels); their own if not given.
     """
     basis = signals.new_zeros(*signals.shape[:-1], width)
     rank = torch.zeros(signals.shape[:-2], dtype=torch.int64)
-    rest, size = signals, signals.norm(dim=-2)
-    smallest = _DEPENDENT * size.amax(-1)
+    rest, smallest = signals, _DEPENDENT * (signals.norm(dim=-2) if size is None else size)
     for t in range(signals.shape[-1]):
         length = rest[..., t].norm(dim=-1)
-        counts = (length > _DEPENDENT * size[..., t]) & (length > smallest) & (rank < width)
+        counts = (length > smallest[..., t]) & (rank < width)
         if not bool(counts.any()):
             continue
         q = torch.where(counts, 1 / length, 0.0).nan_to_num(posinf=0.0)[..., None] * rest[..., t]
@@ -103,18 +140,3 @@ def orthonormal_columns(signals: Tensor, width: int) -> tuple[Tensor, Tensor]:
         if bool((rank == width).all()):
             break
     return basis, rank
-
-
-def _computed(
-    graphs: Sequence[Any], partition: Partition, operator: ShiftOperator, width: int, cache: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    bases, sizes, ranks = [], [], []
-    for graph, (spectrum, signal) in zip(graphs, spectra_and_signals(graphs, operator, cache=cache), strict=True):
-        fixed = structural_signals(signal, graph.edge_index.cpu())
-        fixed = fixed[:, (fixed != 0).any(0)]
-        basis, rank = orthonormal_columns(band_signals(spectrum, fixed, partition), width)
-        bases.append(basis.transpose(0, 1).float())
-        band = partition.assign(spectrum.eigenvalues)
-        sizes.append(torch.bincount(band[band >= 0], minlength=partition.bands))
-        ranks.append(torch.minimum(rank, sizes[-1]))
-    return torch.cat(bases), torch.stack(sizes), torch.stack(ranks)

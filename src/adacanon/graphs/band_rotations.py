@@ -89,10 +89,10 @@ class BandRotations(Family):
         weight = network.first.weight.reshape(-1, bands, self.rows, channels).permute(1, 3, 2, 0).flatten(2)
         lifted = g.factors.transpose(0, 1).flatten(1, 2) @ weight  # (bands, graphs * width, rows * hidden)
         lifted = lifted.unflatten(1, (graphs, width)).transpose(0, 1).reshape(graphs, bands * width * self.rows, -1)
-        shift = network.shift(g.invariants)
+        shift = network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
 
         def outputs(u: Tensor) -> Tensor:
-            first = u.mT.flatten(2).transpose(0, 1) @ lifted
-            return network.rest(first.transpose(0, 1) + shift)
+            points = u.permute(1, 0, 2, 4, 3).flatten(2)  # (graphs, count, bands * width * rows)
+            return network.rest(torch.baddbmm(shift, points, lifted)).transpose(0, 1)
 
         return outputs

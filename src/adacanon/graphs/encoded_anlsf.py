@@ -126,8 +126,9 @@ def coefficients_in_frames(h: Tensor, graph: Tensor, basis: Tensor) -> Tensor:
     place = torch.arange(len(graph), device=graph.device) - first[graph]
     largest = int(nodes.max())
     flat = graph * largest + place
-    rows = basis.new_zeros(len(nodes) * largest, basis[0].numel()).index_copy(0, flat, basis.flatten(1))
-    signal = h.new_zeros(len(nodes) * largest, h.shape[1]).index_copy(0, flat, h * (2 / nodes[graph].sqrt())[:, None])
+    rows = h.new_zeros(len(nodes) * largest, basis[0].numel()).index_copy(0, flat, basis.flatten(1).to(h))
+    scaled = h * (2 / nodes[graph].to(h).sqrt())[:, None]
+    signal = h.new_zeros(len(nodes) * largest, h.shape[1]).index_copy(0, flat, scaled)
     product = rows.unflatten(0, (-1, largest)).mT @ signal.unflatten(0, (-1, largest))
     return product.unflatten(1, tuple(basis.shape[1:]))
 

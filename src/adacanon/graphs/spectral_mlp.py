@@ -60,7 +60,14 @@ class SpectralMLP(nn.Module):
         """What the first layer adds to the product with the coefficients."""
         if (invariants is None) != (self.beside is None):
             raise ShapeError("SpectralMLP was made with invariants= and got none, or the other way round")
-        return self.first.bias if self.beside is None else self.first.bias + self.beside(invariants)
+        if self.beside is None or invariants is None:
+            return self.first.bias
+        if invariants.shape[-1] != self.beside.in_features:
+            raise ShapeError(
+                f"SpectralMLP expects {self.beside.in_features} invariants for every graph, "
+                f"got {tuple(invariants.shape)}"
+            )
+        return self.first.bias + self.beside(invariants)
 
     def takes(self, rows: int, g: BandCoefficients) -> bool:
         """Whether these coefficients fit; if not, ``forward`` says why."""

@@ -7,6 +7,8 @@ from adacanon.reports.summary import Cell, Summary
 
 FIGURES = ("paper", "ours", "± splits", "s.e.m.", "diff.", "runs")
 
+OVERVIEW = "Ours ± standard deviation between splits (the paper's figure):"
+
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2733; }
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .35rem .8rem; text-align: right; }
@@ -44,7 +46,8 @@ def fields(cell: Cell) -> tuple[str, ...]:
 
 def to_markdown(summary: Summary) -> str:
     """A report that stands on its own."""
-    lines = [f"# {summary.title}", "", markdown_table(summary), ""]
+    overview = [] if summary.single else [OVERVIEW, "", markdown_overview(summary), ""]
+    lines = [f"# {summary.title}", "", *overview, markdown_table(summary), ""]
     lines += [f"Time of the runs shown: {summary.hours:.2f} hours.", ""]
     lines += [f"- {note}" for note in summary.notes]
     lines += [f"- Missing runs: {gap}" for gap in summary.missing()]
@@ -55,6 +58,14 @@ def markdown_table(summary: Summary) -> str:
     """The figures alone."""
     names = headings(summary)
     return "\n".join(_markdown_row(row) for row in (names, ("---",) * len(names), *table_rows(summary)))
+
+
+def markdown_overview(summary: Summary) -> str:
+    """One line per row, one field per column: ours with its spread, and the paper's figure."""
+    columns = list(dict.fromkeys(column for cells in summary.cells.values() for column in cells))
+    lines = [("method", *columns), ("---",) * (1 + len(columns))]
+    lines += [(row, *(_short(cells.get(column)) for column in columns)) for row, cells in summary.cells.items()]
+    return "\n".join(_markdown_row(line) for line in lines)
 
 
 def to_html(summary: Summary, *, body: str = "") -> str:
@@ -72,6 +83,15 @@ def to_html(summary: Summary, *, body: str = "") -> str:
         f"<body><h1>{title}</h1>{body}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f"<p>Time of the runs shown: {summary.hours:.2f} hours.</p><ul>{items}</ul></body></html>\n"
     )
+
+
+def _short(cell: Cell | None) -> str:
+    if cell is None or cell.mean is None:
+        return "–"
+    spread = "" if cell.std is None else f" ± {cell.std:.1f}"
+    runs = "" if cell.n == cell.expected else f" [{cell.n} of {cell.expected} runs]"
+    paper = "" if cell.paper is None else f" ({cell.paper:.1f})"
+    return f"{cell.mean:.1f}{spread}{paper}{runs}"
 
 
 def _number(value: float | None) -> str:

@@ -24,7 +24,8 @@ from adacanon.spaces.orthogonal import positive_qr
 _ROWS_PER_DRAW = 64
 
 _SURE = 1e-4
-"""A singular value below this has no direction that could be relied on."""
+"""A singular value below this, or below this share of the largest, has no direction that could be relied on: its
+square is a difference of numbers that carry the rounding of the largest."""
 
 
 class OrthogonalBlocks(Space):
@@ -79,7 +80,7 @@ class OrthogonalBlocks(Space):
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
         seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
         drawn = _table(tuple(seeds), count, self.rows, self.width).blocks(self.sizes.cpu())
-        return drawn.movedim(2, 0) * self.mask().cpu()
+        return (drawn * self.mask().cpu().unsqueeze(2)).movedim(2, 0)
 
     def project(self, u: Tensor) -> Tensor:
         """Clip the singular values to at most one and raise to one those that must be."""
@@ -187,7 +188,8 @@ def _two_rows_to_set(u: Tensor, forced: Callable[[Tensor], Tensor]) -> tuple[Ten
     cosine, sine = (share * half).unsqueeze(-1), (share * b).unsqueeze(-1)
     middle = middle.unsqueeze(-1)
     rows = torch.stack([(middle + cosine) * x + sine * y, sine * x + (middle - cosine) * y], dim=-2)
-    sure = ~(must & (sigma < _SURE)).any(-1) & ((gap > 0) | (difference == 0))
+    tiny = sigma < _SURE * sigma[..., :1].clamp(min=1)
+    sure = ~(must & tiny).any(-1) & ((gap > 0) | (difference == 0))
     return rows.to(u.dtype), sure
 
 

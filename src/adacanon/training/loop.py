@@ -119,7 +119,7 @@ def train(
     before, begin = history.seconds, time.perf_counter()
     saved = begin
     while history.patient(schedule):
-        history.loss = _epoch(learner, optimizer, parts.train, schedule.batch, generator)
+        history.loss = training_epoch(learner, optimizer, parts.train, schedule.batch, generator)
         history.epoch += 1
         if len(parts.validation):
             history.observe(_figures(learner, parts, schedule.batch, history.epoch), learner.module)
@@ -164,9 +164,10 @@ def random_parts(samples: int, *, seed: int, held_out: float = 0.1) -> Parts:
     return Parts(order[2 * size :], order[size : 2 * size], order[:size])
 
 
-def _epoch(
+def training_epoch(
     learner: Learner, optimizer: torch.optim.Optimizer, index: Tensor, batch: int, generator: torch.Generator
 ) -> float:
+    """One pass over shuffled batches; returns their mean loss."""
     learner.module.train()
     losses = []
     for rows in index[torch.randperm(len(index), generator=generator)].split(batch):

@@ -1,0 +1,58 @@
+"""Accuracy over the values of one setting at a time."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adacanon.reports.summary import Cell
+
+COLOUR = "#c2410c"
+
+
+def draw(
+    panels: Mapping[str, Mapping[float, Cell]],
+    *,
+    usual: Mapping[str, float],
+    logarithmic: Sequence[str] = (),
+    chance: float = 50.0,
+) -> bytes:
+    """A PNG with one panel for each setting: means, error bars of one standard deviation between splits, chance.
+
+    Args:
+        panels: setting -> value -> cell.
+        usual: setting -> the value that is used elsewhere, which is marked.
+        logarithmic: settings whose axis is logarithmic.
+        chance: the accuracy of guessing.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(
+        1, len(panels), figsize=(2.9 * len(panels), 2.7), sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, (name, cells) in zip(axes[0], panels.items(), strict=True):
+        _panel(axis, name, cells, usual[name], chance)
+        if name in logarithmic:
+            axis.set_xscale("log", base=2 if float(min(cells, default=1)).is_integer() else 10)
+        axis.set_xticks(list(cells), [f"{value:g}" for value in cells])
+        axis.minorticks_off()
+    axes[0, 0].set_ylabel("accuracy, %")
+    axes[0, 0].set_ylim(chance - 12, 104)
+    axes[0, 0].legend(loc="lower left", fontsize=8, frameon=False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    pyplot.close(figure)
+    return buffer.getvalue()
+
+
+def _panel(axis: Any, name: str, cells: Mapping[float, Cell], usual: float, chance: float) -> None:
+    means = [cell.mean for cell in cells.values()]
+    spreads = [cell.std or 0.0 for cell in cells.values()]
+    axis.axhline(chance, color="black", linestyle=":", linewidth=1, label="chance")
+    axis.axvline(usual, color="#d8dee6", linewidth=6, zorder=0, label="usual value")
+    axis.errorbar(list(cells), means, yerr=spreads, color=COLOUR, marker="o", markersize=4, capsize=3, label="A-NLSF")
+    axis.set_xlabel(name)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
