@@ -14,7 +14,7 @@ import tiny_table
 
 def test_kills_at_random_moments_leave_no_trace_in_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
-    found = compare(lambda results: [sys.executable, str(tiny_table.__file__), str(results)], kills=3)
+    found = compare(lambda results: [sys.executable, str(tiny_table.__file__), str(results)], kills=2)
     assert found.kills >= 1  # on a busy machine a training may end before it is hit
     assert found.agree
     assert found.killed["metrics"]["validation_accuracy"] > 80

@@ -1,7 +1,9 @@
 """Runs and their records: what is missing is run, what fails is named, what is there is kept."""
 
 import math
+import multiprocessing
 import pickle
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adacanon.errors import DataError, InputError
+from adacanon.experiments import runner
 from adacanon.experiments.run import (
     Run,
     Sitting,
@@ -157,7 +160,7 @@ class TestFullDisk:
 
 
 class TestProcesses:
-    """One scenario, because every process costs seconds."""
+    """Few scenarios, because every process costs seconds."""
 
     def test_a_run_that_dies_is_named_like_one_that_fails_and_the_others_are_as_with_one_job(self, file: Path) -> None:
         sign = str(file.parent / "sign")
@@ -176,6 +179,21 @@ class TestProcesses:
         state = load_checkpoint(checkpoint_of(dying, file.parent / "checkpoints"))
         assert state is not None
         assert state["history"]["epoch"] == 2
+
+    def test_a_full_disk_ends_all_processes_at_once(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The second run would wait for a minute."""
+        before = set(multiprocessing.active_children())
+
+        def refuse(file: Path, record: Record) -> None:
+            raise DataError("full")
+
+        monkeypatch.setattr(runner, "append_record", refuse)
+        runs = [tiny_run("A", 0), tiny_run("B", 0, end="waits", sign="/no/such/file")]
+        begin = time.monotonic()
+        with pytest.raises(DataError, match="full"):
+            run_missing(TINY, runs, file, jobs=2, show=False)
+        assert time.monotonic() - begin < 50
+        assert set(multiprocessing.active_children()) <= before
 
     def test_the_trainings_of_all_tables_can_be_sent_to_processes(self) -> None:
         for table in TABLES.values():

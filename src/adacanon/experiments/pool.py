@@ -5,7 +5,10 @@ used: when a process dies, its run must be named, and the others must go on.
 """
 
 import multiprocessing
-from collections.abc import Iterator
+import os
+import signal
+import threading
+from collections.abc import Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -15,7 +18,7 @@ from adacanon.experiments.run import Outcome, Run, Sitting, Training, attempt, c
 
 def in_processes(
     training: Training, todo: list[Run], folder: Path, *, jobs: int, seconds_between: float = 10.0
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Outcomes as they come.
 
     When a process dies, all that ran beside it are broken off too, and nobody knows which one it was. They are run
@@ -39,7 +42,8 @@ _DIED = "its process died, perhaps for lack of memory; the same command goes on 
 
 def _pooled(training: Training, todo: list[Run], folder: Path, jobs: int, seconds_between: float) -> Iterator[Outcome]:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_one_thread) as pool:
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_process) as pool:
         futures = {pool.submit(_outcome, training, run, folder, seconds_between): run for run in todo}
         try:
             for future in as_completed(futures):
@@ -48,13 +52,27 @@ def _pooled(training: Training, todo: list[Run], folder: Path, jobs: int, second
                 except BrokenProcessPool:
                     yield Outcome(futures[future], None, _DIED)
         finally:
+            if not all(future.done() for future in futures):  # stopped early: what runs has its checkpoint
+                for process in set(multiprocessing.active_children()) - others:
+                    process.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _one_thread() -> None:
+def _prepare_process() -> None:
+    """One thread; an interrupt from the keyboard reaches all processes, and the first one answers it for all."""
     import torch
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """When the command itself is killed, nobody is left to take a record, and nobody would end this process."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _outcome(training: Training, run: Run, folder: Path, seconds_between: float) -> Outcome:

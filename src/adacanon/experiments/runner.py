@@ -1,7 +1,7 @@
 """Running the missing runs of a table, with progress bars and without losing the others when one fails."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +39,17 @@ def run_missing(
     _remove_finished(folder, runs, todo)
     with _bars(table.name, len(runs), len(todo), show) as (progress, overall):
         if jobs > 1:
-            outcomes = in_processes(table.execute, todo, folder, jobs=jobs, seconds_between=seconds_between)
+            source = in_processes(table.execute, todo, folder, jobs=jobs, seconds_between=seconds_between)
         else:
-            outcomes = _one_by_one(table, todo, folder, seconds_between, progress)
-        for run, record, failure in outcomes:
-            if record is None:
-                failures.append(f"{run.name}: {failure}")
-            else:
-                append_record(file, record)
-                remove_checkpoint(checkpoint_of(run, folder))
-            progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
+            source = _one_by_one(table, todo, folder, seconds_between, progress)
+        with closing(source) as outcomes:
+            for run, record, failure in outcomes:
+                if record is None:
+                    failures.append(f"{run.name}: {failure}")
+                else:
+                    append_record(file, record)
+                    remove_checkpoint(checkpoint_of(run, folder))
+                progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
     return failures
 
 
@@ -81,7 +82,7 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
 
 def _one_by_one(
     table: Table, todo: list[Run], folder: Path, seconds_between: float, progress: Any
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     for run in todo:
         task = progress.add_task(run.name, total=run.options().get("epochs"))
         sitting = Sitting(checkpoint_of(run, folder), seconds_between, _advance(progress.update, task, run.name))
