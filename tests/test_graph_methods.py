@@ -1,0 +1,98 @@
+"""Every row of the graph tables can be built, trained and evaluated, on graphs of unequal size."""
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from adacanon.data.tu import GraphDataset
+from adacanon.experiments.graph_methods import OWN_SETTINGS
+from adacanon.experiments.tu import COMMON, DEFAULTS, METHODS, TU, chosen, settings
+from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_NODE, TU_SEARCH, TU_SHIFT
+from adacanon.experiments.tu_data import COLUMNS, TUData
+from adacanon.experiments.tu_runtime import TU_RUNTIME
+from adacanon.training.loop import training_epoch
+
+
+def random_graph(nodes: int, label: int, generator: torch.Generator) -> Data:
+    """A ring with chords and one-hot labels."""
+    ring = torch.stack([torch.arange(nodes), (torch.arange(nodes) + 1) % nodes])
+    chord = torch.randperm(nodes, generator=generator)[:2].unsqueeze(1)
+    edges = torch.cat([ring, chord], dim=1)
+    edges = torch.cat([edges, edges.flip(0)], dim=1).unique(dim=1)
+    x = torch.eye(3)[torch.randint(3, (nodes,), generator=generator)]
+    return Data(x=x, edge_index=edges, y=torch.tensor([label]), num_nodes=nodes)
+
+
+@pytest.fixture(scope="module")
+def data() -> TUData:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(12) % 2
+    graphs = [random_graph(5 + i, int(label), generator) for i, label in enumerate(labels)]
+    return TUData(GraphDataset("random", graphs, labels, 2))
+
+
+def options(row: str) -> dict:  # type: ignore[type-arg]
+    return {**COMMON, **DEFAULTS, **OWN_SETTINGS.get(row, {}), "hidden": 16, "batch": 4}
+
+
+@pytest.mark.parametrize("row", list(METHODS))
+class TestEveryRow:
+    def test_it_trains_and_gives_one_score_per_class(self, row: str, data: TUData) -> None:
+        torch.manual_seed(0)
+        train = torch.arange(9)
+        learner = METHODS[row](data, options(row), train, 0)
+        optimizer = torch.optim.Adam(learner.module.parameters(), lr=1e-2)
+        generator = torch.Generator().manual_seed(0)
+        losses = [training_epoch(learner, optimizer, train, 4, generator) for _ in range(15)]
+        assert min(losses[-3:]) < losses[0]
+        learner.module.eval()
+        assert learner.scores(torch.arange(12)).shape == (12, 2)
+
+    def test_a_graph_gets_the_same_scores_alone_and_in_a_batch(self, row: str, data: TUData) -> None:
+        torch.manual_seed(0)
+        learner = METHODS[row](data, options(row), torch.arange(9), 0)
+        learner.module.eval()
+        with torch.no_grad():
+            together = learner.scores(torch.tensor([7, 0, 11, 3]))
+            alone = torch.cat([learner.scores(torch.tensor([i])) for i in (7, 0, 11, 3)])
+        torch.testing.assert_close(together, alone, atol=1e-4, rtol=1e-4)
+
+    def test_the_same_seed_gives_the_same_learner(self, row: str, data: TUData) -> None:
+        scores = []
+        for _ in range(2):
+            torch.manual_seed(3)
+            learner = METHODS[row](data, options(row), torch.arange(9), 3)
+            learner.module.eval()
+            with torch.no_grad():
+                scores.append(learner.scores(torch.arange(12)))
+        assert torch.equal(*scores)
+
+
+class TestTables:
+    def test_what_was_chosen_reaches_the_settings_and_nci1_takes_the_choice_of_proteins(self) -> None:
+        assert chosen("GIN", "MUTAG")
+        assert chosen("GIN", "MUTAG").items() <= settings("GIN", "MUTAG", "cpu").items()
+        assert chosen("GIN", "NCI1") == chosen("GIN", "PROTEINS")
+
+    @pytest.mark.parametrize("table", [TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT], ids=lambda table: table.name)
+    def test_the_rows_of_an_ablation_differ_in_what_it_is_about_alone(self, table) -> None:  # type: ignore[no-untyped-def]
+        about = {
+            "tu-search": {"draws", "steps"},
+            "tu-bands": {"partition"},
+            "tu-shift": {"operator"},
+        }
+        for column in COLUMNS:
+            rows = [table.settings(row, column, "cpu") for row in table.rows]
+            assert all(row.pop("method") in METHODS for row in rows)
+            different = {name for name in rows[0] if len({str(row.get(name)) for row in rows}) > 1}
+            assert different <= about.get(table.name, different)
+            assert different
+
+    def test_presets_differ_in_the_number_of_epochs_alone(self) -> None:
+        small, large = (settings("A-NLSF", "MUTAG", preset) for preset in ("cpu", "paper"))
+        assert large.pop("epochs") > small.pop("epochs")
+        assert small == large
+
+    def test_all_methods_of_a_table_see_the_same_features(self) -> None:
+        for table, features in ((TU, "labels"), (TU_ATTRIBUTES, "attributes"), (TU_RUNTIME, "labels")):
+            assert {run.options()["features"] for run in table.runs()} == {features}
