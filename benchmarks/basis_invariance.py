@@ -19,7 +19,7 @@ from adacanon.experiments.graph_methods import (
     scaled_coefficients,
     standardised_nodes,
 )
-from adacanon.experiments.learners import CanonicalizedClassifier, Inputs, looked_up
+from adacanon.experiments.learners import Classifier, Inputs, looked_up
 from adacanon.experiments.run import Run, Settings, Sitting
 from adacanon.experiments.tu import settings, trained
 from adacanon.experiments.tu_data import COLUMNS, TUData, parts_of, tu_data
@@ -54,7 +54,7 @@ def prepared(row: str, data: TUData, options: Settings, redraw: Redraw) -> Input
     return encoded_inputs(data, frames, standardised_nodes(data, node_signals(data, options["returns"]), train))
 
 
-def logits(learner: CanonicalizedClassifier, index: Tensor) -> Tensor:
+def logits(learner: Classifier, index: Tensor) -> Tensor:
     learner.module.eval()
     with torch.no_grad():
         return learner.scores(index)
@@ -64,7 +64,7 @@ def measured(row: str, name: str, *, epochs: int, times: int, seed: int) -> list
     """Train one row on one data set and compare its answers, for each way to redraw."""
     options = settings(row, name, "cpu") | {"epochs": epochs}
     learner, _ = trained(Run.of("tu", row, name, 0, options), Sitting())
-    assert isinstance(learner, CanonicalizedClassifier)
+    assert isinstance(learner, Classifier)
     data = tu_data(name, options["features"])
     test = parts_of(data, 0).test
     before = logits(learner, test)

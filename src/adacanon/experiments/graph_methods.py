@@ -15,7 +15,7 @@ from adacanon.baselines.message_passing import degree_histogram, gated_gcn, pna
 from adacanon.baselines.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
 from adacanon.baselines.s2gnn import S2GNN
 from adacanon.core.maximizer import Maximizer
-from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, Inputs, looked_up
+from adacanon.experiments.learners import Classifier, Inputs, canonicalized_classifier, looked_up
 from adacanon.experiments.run import Settings
 from adacanon.experiments.tu_data import TUData
 from adacanon.graphs.anlsf import anlsf
@@ -131,7 +131,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, encoded_inputs(data, frames, signals))
+    return canonicalized_classifier(model, data.dataset.labels, encoded_inputs(data, frames, signals))
 
 
 def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
@@ -161,7 +161,7 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         redraw=options["redraw"],
         seed=seed,
     )
-    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)))
+    return canonicalized_classifier(model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)))
 
 
 def scaled_coefficients(coefficients: BandCoefficients, train: Tensor) -> BandCoefficients:
@@ -185,7 +185,7 @@ def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) 
         seed=seed,
     )
     samples = _node_coefficients(data, partition, options["operator"])
-    return CanonicalizedClassifier(model, data.dataset.labels, looked_up(samples))
+    return canonicalized_classifier(model, data.dataset.labels, looked_up(samples))
 
 
 def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:

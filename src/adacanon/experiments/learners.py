@@ -23,32 +23,20 @@ OnOneGraph = Callable[[nn.Module, Tensor, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Classifier:
-    """A module on inputs that are looked up by sample; trained with cross-entropy."""
+    """A module on inputs that are looked up by sample; trained with cross-entropy, or one-vs-rest."""
 
     module: nn.Module
     labels: Tensor
     inputs: Inputs
+    criterion: Callable[[Tensor, Tensor], Tensor] = functional.cross_entropy
 
     def scores(self, index: Tensor) -> Tensor:
         return self.module(*self.inputs(index, self.module.training))
 
-    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
-        return functional.cross_entropy(scores, targets)
 
-
-@dataclass(frozen=True)
-class CanonicalizedClassifier:
-    """A canonicalized module on inputs that are looked up by sample; trained one-vs-rest."""
-
-    module: nn.Module
-    labels: Tensor
-    inputs: Inputs
-
-    def scores(self, index: Tensor) -> Tensor:
-        return self.module(*self.inputs(index, self.module.training))
-
-    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
-        return one_vs_rest(scores, targets)
+def canonicalized_classifier(module: nn.Module, labels: Tensor, inputs: Inputs) -> Classifier:
+    """A canonicalized module is trained one-vs-rest."""
+    return Classifier(module, labels, inputs, criterion=one_vs_rest)
 
 
 def looked_up(samples: Any) -> Inputs:

@@ -8,7 +8,7 @@ import torch
 
 from adacanon.baselines.graph_networks import GraphNetwork
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
-from adacanon.experiments.learners import CanonicalizedClassifier, Classifier, SharedGraphClassifier, looked_up
+from adacanon.experiments.learners import Classifier, SharedGraphClassifier, canonicalized_classifier, looked_up
 from adacanon.experiments.run import Run, Settings, Sitting, Table
 from adacanon.experiments.toy_methods import EIGENVECTOR_ROWS, GRAPHS_PER_PASS, eigenvector_network, on_one_graph
 from adacanon.graphs.anlsf import anlsf
@@ -112,7 +112,7 @@ def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: to
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
     model = anlsf(family, 2, classes=2, hidden=hidden, layers=layers, maximizer=search, seed=seed)
-    return CanonicalizedClassifier(model, task.labels, looked_up(coefficients))
+    return canonicalized_classifier(model, task.labels, looked_up(coefficients))
 
 
 def standardised(coefficients: BandCoefficients, train: torch.Tensor) -> torch.Tensor:
