@@ -81,11 +81,12 @@ def band_frames_of(
     for (spectrum, signal), edge_index in zip(pairs, edges, strict=True):
         fixed = structural_signals(signal, edge_index.cpu())
         fixed = fixed[:, (fixed != 0).any(0)]
-        basis, rank = orthonormal_columns(band_signals(spectrum, fixed, partition), width, size=fixed.norm(dim=0))
-        bases.append(basis.transpose(0, 1).float())
         band = partition.assign(spectrum.eigenvalues)
         sizes.append(torch.bincount(band[band >= 0], minlength=partition.bands))
-        ranks.append(torch.minimum(rank, sizes[-1]))
+        parts, norms = band_signals(spectrum, fixed, partition), fixed.norm(dim=0)
+        basis, rank = orthonormal_columns(parts, width, size=norms, dimensions=sizes[-1])
+        bases.append(basis.transpose(0, 1).float())
+        ranks.append(rank)
     return BandFrames(torch.cat(bases), torch.stack(sizes), torch.stack(ranks))
 
 
@@ -117,19 +118,23 @@ def return_probabilities(operator: Tensor, steps: int) -> Tensor:
     return torch.stack(found, dim=-1) if found else operator.new_zeros(operator.shape[0], 0)
 
 
-def orthonormal_columns(signals: Tensor, width: int, *, size: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def orthonormal_columns(
+    signals: Tensor, width: int, *, size: Tensor | None = None, dimensions: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Gram-Schmidt over the channels of (..., nodes, channels), at most ``width`` columns (..., nodes, width), and how
     many there are; a channel that depends on those before it gets no column.
 
     Args:
         size: norms of the channels that the signals are parts of, (..., channels); their own if not given.
+        dimensions: of the spaces that the signals lie in, (...); no more columns are looked for.
     """
+    most = torch.full(signals.shape[:-2], width) if dimensions is None else dimensions.clamp(max=width)
     basis = signals.new_zeros(*signals.shape[:-1], width)
     rank = torch.zeros(signals.shape[:-2], dtype=torch.int64)
     rest, smallest = signals, _DEPENDENT * (signals.norm(dim=-2) if size is None else size)
     for t in range(signals.shape[-1]):
         length = rest[..., t].norm(dim=-1)
-        counts = (length > smallest[..., t]) & (rank < width)
+        counts = (length > smallest[..., t]) & (rank < most)
         if not bool(counts.any()):
             continue
         q = torch.where(counts, 1 / length, 0.0).nan_to_num(posinf=0.0)[..., None] * rest[..., t]
@@ -137,6 +142,6 @@ def orthonormal_columns(signals: Tensor, width: int, *, size: Tensor | None = No
         basis = basis + q[..., None] * place[..., None, :]
         rest = rest - q[..., None] * (q[..., None, :] @ rest)
         rank = rank + counts
-        if bool((rank == width).all()):
+        if bool((rank == most).all()):
             break
     return basis, rank
