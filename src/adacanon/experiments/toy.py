@@ -171,7 +171,7 @@ PROTOCOL = (
     "three layers, Adam, batches of 100. From the paper's ranges all rows use hidden 32 and learning rate 0.001. "
     "Every run ends after 30 epochs and is tested once, so that nothing is chosen on the test fold.",
     "Ten folds for the rows on spectral coefficients, the first three for the others; for FA+GIN, OAP+GIN, NLSF and "
-    "S2GNN the first one so far. '± splits' is the standard deviation between folds of 100 test samples.",
+    "S2GNN the first one or two so far. '± splits' is the standard deviation between folds of 100 test samples.",
     "'other basis' is the accuracy of the same trained network when the test reads other eigenvectors of the grid, "
     "random bases of the same eigenspaces; it is measured for the rows that read eigenvectors themselves. NLSF and "
     "S2GNN read the 29 lowest: 32 would cut an eigenspace. FA+GIN has three, with two random frame elements in "
@@ -211,7 +211,7 @@ TOY_STRICT = _table(
         "every fold alike, but for some sets of draws one class comes out ahead on all samples at once. Ten steps make "
         "the search strong enough; the flips were noticed on test folds, the number of steps was then chosen by "
         "training accuracy.",
-        "All message-passing rows are at chance here, and so are FA+GIN and S2GNN on the one fold that was run; A-NLSF "
+        "All message-passing rows are at chance here, and so are FA+GIN and S2GNN on the folds that were run; A-NLSF "
         "is not. But the paper's claim that no rival solves the task fails here too: NLSF does, in every basis. Ours "
         "mixes the channels before it takes their norms in each band, and norms of mixtures hold the terms between "
         "channels, which the Gram MLP shows to be enough; that this is what NLSF uses was not tested. It is the joint "

@@ -16,7 +16,7 @@ def draw(
     logarithmic: Sequence[str] = (),
     chance: float = 50.0,
 ) -> bytes:
-    """A PNG with one panel for each setting: means, error bars of one standard deviation between splits, chance.
+    """A PNG with one panel for each setting: means with their standard errors over splits, and chance.
 
     Args:
         panels: setting -> value -> cell.
@@ -49,10 +49,11 @@ def draw(
 
 def _panel(axis: Any, name: str, cells: Mapping[float, Cell], usual: float, chance: float) -> None:
     means = [cell.mean for cell in cells.values()]
-    spreads = [cell.std or 0.0 for cell in cells.values()]
+    errors = [cell.sem or 0.0 for cell in cells.values()]
     axis.axhline(chance, color="black", linestyle=":", linewidth=1, label="chance")
     axis.axvline(usual, color="#d8dee6", linewidth=6, zorder=0, label="usual value")
-    axis.errorbar(list(cells), means, yerr=spreads, color=COLOUR, marker="o", markersize=4, capsize=3, label="A-NLSF")
+    look = {"color": COLOUR, "marker": "o", "markersize": 4, "capsize": 3}
+    axis.errorbar(list(cells), means, yerr=errors, label="A-NLSF, ± s.e.m.", **look)
     axis.set_xlabel(name)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
