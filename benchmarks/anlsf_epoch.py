@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 
 from adacanon.data.tu import load_tu
-from adacanon.experiments.graph_methods import partition_of
 from adacanon.experiments.run import Run
+from adacanon.experiments.spectral_methods import partition_of
 from adacanon.experiments.tu_data import COLUMNS, dataset_name, tu_data
 from adacanon.experiments.tu_runtime import epoch_of, learners_of, runtime_settings
 from adacanon.graphs.band_frames import band_frames

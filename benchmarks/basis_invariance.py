@@ -12,15 +12,15 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from adacanon.experiments.graph_methods import (
+from adacanon.experiments.learners import Classifier, Inputs, looked_up
+from adacanon.experiments.run import Run, Settings, Sitting
+from adacanon.experiments.spectral_methods import (
     encoded_inputs,
     node_signals,
     partition_of,
     scaled_coefficients,
     standardised_nodes,
 )
-from adacanon.experiments.learners import Classifier, Inputs, looked_up
-from adacanon.experiments.run import Run, Settings, Sitting
 from adacanon.experiments.tu import settings, trained
 from adacanon.experiments.tu_data import COLUMNS, TUData, parts_of, tu_data
 from adacanon.graphs.band_frames import band_frames_of

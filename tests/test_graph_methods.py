@@ -5,8 +5,7 @@ import torch
 from torch_geometric.data import Data
 
 from adacanon.data.tu import GraphDataset
-from adacanon.experiments.graph_methods import OWN_SETTINGS
-from adacanon.experiments.tu import COMMON, DEFAULTS, METHODS, TU, chosen, settings
+from adacanon.experiments.tu import COMMON, DEFAULTS, METHODS, OWN_SETTINGS, TU, chosen, settings
 from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_NODE, TU_SEARCH, TU_SHIFT
 from adacanon.experiments.tu_data import COLUMNS, TUData
 from adacanon.experiments.tu_runtime import TU_RUNTIME

@@ -9,9 +9,10 @@ import pytest
 
 from adacanon.errors import InputError
 from adacanon.experiments import tu, tuning
+from adacanon.experiments.choices import write_choice
 from adacanon.experiments.run import Run, Sitting, Table
 from adacanon.experiments.tables import TABLES
-from adacanon.experiments.tuning import best, study, tune, write_choice
+from adacanon.experiments.tuning import best, study, tune
 from adacanon.training.records import Record, read_records
 from tiny_table import TINY
 
@@ -152,7 +153,7 @@ CHOSEN = {"GIN": {"PROTEINS": {"layers": 9}, "MUTAG": {"layers": 2}, "NCI1": {"l
 
 class TestTuSettings:
     def test_nci1_takes_the_choice_of_proteins_and_the_others_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(tu, "_chosen", lambda: CHOSEN)
+        monkeypatch.setattr(tu, "read_choices", lambda: CHOSEN)
         layers = {column: tu.settings("GIN", column, "cpu")["layers"] for column in tu.COLUMNS}
         assert layers == {"MUTAG": 2, "PTC": 3, "ENZYMES": 3, "PROTEINS": 9, "NCI1": 9}
 
@@ -164,9 +165,9 @@ class TestTuSettings:
             return record
 
         table = replace(tu.TU, execute=Landscape().table.execute, space=lambda row: SPACE)
-        monkeypatch.setattr(tu, "_chosen", dict)
+        monkeypatch.setattr(tu, "read_choices", dict)
         before = trial()
-        monkeypatch.setattr(tu, "_chosen", lambda: CHOSEN)
+        monkeypatch.setattr(tu, "read_choices", lambda: CHOSEN)
         assert trial() == before
 
     def test_the_ranges_are_those_of_the_paper_or_narrower(self) -> None:
@@ -175,3 +176,8 @@ class TestTuSettings:
             space = tu.space(row)
             assert all(set(space[name]) <= values for name, values in paper.items())
         assert set(tu.space("GIN")) == set(paper)
+
+
+def test_columns_that_take_the_choice_of_another_have_no_study(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Studies of tu are for MUTAG, PTC, ENZYMES, PROTEINS; got NCI1"):
+        tune(tu.TU, ("GIN",), ("NCI1",), tmp_path / "records.jsonl", jobs=1, trials=1)

@@ -69,7 +69,8 @@ class TestClosedForm:
     def test_random_points_need_no_decomposition(self, no_svd: None) -> None:
         u = torch.randn(40, 1, 2, 3, generator=torch.Generator().manual_seed(1))
         for regime in REGIMES:
-            space_of(regime, 40).project(u)
+            projected = space_of(regime, 40).project(u)
+            assert bool((torch.linalg.matrix_norm(projected, ord="fro") <= 2**0.5 + 1e-5).all())
 
     @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
     @pytest.mark.parametrize(

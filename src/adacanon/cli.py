@@ -94,7 +94,7 @@ class Tune:
     def __call__(self) -> int:
         table, _ = _table(self.table, self.results)
         rows = checked_rows(table, _names(self.rows)) or table.rows
-        columns = checked_columns(table, _names(self.datasets)) or tuple(c for c in table.columns if c != "NCI1")
+        columns = checked_columns(table, _names(self.datasets)) or table.tuned or table.columns
         tune(table, rows, columns, self.results / f"{table.name}-tuning.jsonl", jobs=self.jobs, trials=self.trials)
         return 0
 

@@ -88,6 +88,7 @@ class Table:
         metric: which of the metrics the table shows.
         also: further metrics of a report, by heading.
         shares: a table whose records are taken over where method and settings are the same.
+        tuned: the columns that have studies, if not all.
         space: the hyperparameters of a row and their values, where they are chosen by a study.
     """
 
@@ -104,6 +105,7 @@ class Table:
     also: tuple[tuple[str, str], ...] = ()
     space: Callable[[str], dict[str, list[Any]]] | None = None
     shares: str | None = None
+    tuned: tuple[str, ...] = ()
 
     def runs(
         self,

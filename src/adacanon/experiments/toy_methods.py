@@ -9,16 +9,12 @@ from adacanon.baselines.axis_projection import axis_projection_encodings, axis_p
 from adacanon.baselines.frame_averaging import batch_frame, frame_averaged_gin
 from adacanon.baselines.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
 from adacanon.baselines.s2gnn import S2GNN, lowest
+from adacanon.experiments.graph_methods import BASELINE_SETTINGS
 from adacanon.experiments.learners import OnOneGraph
 from adacanon.experiments.run import Settings
 from adacanon.graphs.spectra import Spectrum
 
-EIGENVECTOR_ROWS: dict[str, Settings] = {
-    "FA+GIN": {"encodings": 3, "drawn": 2},
-    "OAP+GIN": {"encodings": 8},
-    "NLSF": {"bands": 8, "eigenvectors": 32},
-    "S2GNN": {"eigenvectors": 32},
-}
+EIGENVECTOR_ROWS: dict[str, Settings] = BASELINE_SETTINGS
 """The rows, with what a method has beside width, depth and learning rate."""
 
 GRAPHS_PER_PASS = {"FA+GIN": 5}

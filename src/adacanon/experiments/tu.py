@@ -1,20 +1,23 @@
 """Graph classification on TU data sets (paper: its first table, and the ablations of its appendix)."""
 
-import json
-from functools import cache
-from importlib import resources
 from typing import Any
 
 import torch
 
-from adacanon.experiments.graph_methods import BASELINES, NODE_LEVEL, OWN_SETTINGS, SPECTRAL, Builder
+from adacanon.experiments.choices import read_choices
+from adacanon.experiments.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
 from adacanon.experiments.run import Run, Settings, Sitting, Table
+from adacanon.experiments.spectral_methods import NODE_LEVEL, SPECTRAL, SPECTRAL_SETTINGS
 from adacanon.experiments.tu_data import COLUMNS, parts_of, tu_data
 from adacanon.training.loop import History, Learner, Schedule, train
 
 EPOCHS = {"cpu": 200, "paper": 1000}
 METHODS: dict[str, Builder] = {**BASELINES, **SPECTRAL, **NODE_LEVEL}
+OWN_SETTINGS: dict[str, Settings] = {**BASELINE_SETTINGS, **SPECTRAL_SETTINGS}
 COMMON: Settings = {"features": "labels", "hidden": 128, "batch": 128, "patience": 100, "seed": 0}
+SHARED_CHOICES = {"NCI1": "PROTEINS"}
+"""Columns without studies of their own, and whose choices they take."""
+
 DEFAULTS: Settings = {"learning_rate": 1e-3, "weight_decay": 1e-4, "layers": 3}
 """Used where nothing was chosen on the validation part."""
 
@@ -48,7 +51,7 @@ def settings(row: str, column: str, preset: str) -> Settings:
 
 def chosen(row: str, column: str) -> Settings:
     """The settings that the study found best on the validation part; NCI1 takes those of PROTEINS."""
-    return _chosen().get(row, {}).get("PROTEINS" if column == "NCI1" else column, {})
+    return read_choices().get(row, {}).get(SHARED_CHOICES.get(column, column), {})
 
 
 def space(row: str) -> dict[str, list[Any]]:
@@ -100,12 +103,6 @@ def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
     return learner, history
 
 
-@cache
-def _chosen() -> dict[str, dict[str, Settings]]:
-    text = resources.files("adacanon.experiments").joinpath("chosen.json").read_text(encoding="utf-8")
-    return json.loads(text)
-
-
 def _splits(row: str, column: str) -> int:
     return 3 if column == "NCI1" and row != "A-NLSF" else 10
 
@@ -142,4 +139,5 @@ TU = Table(
     notes=(*PROTOCOL, RANGES_NOTE),
     also=ALSO,
     space=space,
+    tuned=tuple(column for column in COLUMNS if column not in SHARED_CHOICES),
 )

@@ -33,30 +33,35 @@ class TUData:
         """Graphs as flat tensors."""
         return GraphBatches.of(self.dataset.graphs)
 
-    @cached_property
-    def spectra(self) -> dict[str, list[Spectrum]]:
-        """The eigendecompositions, by shift operator."""
-        return {
-            name: spectra([shift_matrix(graph, name) for graph in self.dataset.graphs])
-            for name in ("normalized", "laplacian")
-        }
 
-    def encodings(self, count: int) -> Tensor:
-        """Canonical eigenvectors of all nodes, (nodes, count)."""
-        return axis_projection_encodings(self._pairs("normalized"), count).float()
+@lru_cache(maxsize=4)
+def spectra_of(data: TUData, operator: str) -> list[Spectrum]:
+    """The eigendecompositions of all graphs."""
+    return spectra([shift_matrix(graph, operator) for graph in data.dataset.graphs])
 
-    def frames(self, count: int) -> Tensor:
-        """All sign choices of the first eigenvectors, (2^count, nodes, count); random bases of eigenspaces."""
-        generator = torch.Generator().manual_seed(0)
-        return batch_frame(self._pairs("normalized"), count, generator=generator).float()
 
-    def lowest_spectra(self, operator: str, count: int) -> tuple[Tensor, Tensor]:
-        """At most ``count`` eigenvalues (graphs, m) and eigenvectors (graphs, nodes, m) of every graph, padded."""
-        values, vectors = padded_spectra([lowest(*pair, count) for pair in self._pairs(operator)])
-        return values.float(), vectors.float()
+@lru_cache(maxsize=2)
+def encodings_of(data: TUData, count: int) -> Tensor:
+    """Canonical eigenvectors of all nodes, (nodes, count)."""
+    return axis_projection_encodings(_pairs(data, "normalized"), count).float()
 
-    def _pairs(self, operator: str) -> list[tuple[Tensor, Tensor]]:
-        return [(s.eigenvalues, s.eigenvectors) for s in self.spectra[operator]]
+
+@lru_cache(maxsize=2)
+def frames_of(data: TUData, count: int) -> Tensor:
+    """All sign choices of the first eigenvectors, (2^count, nodes, count); random bases of eigenspaces."""
+    generator = torch.Generator().manual_seed(0)
+    return batch_frame(_pairs(data, "normalized"), count, generator=generator).float()
+
+
+@lru_cache(maxsize=4)
+def lowest_of(data: TUData, operator: str, count: int) -> tuple[Tensor, Tensor]:
+    """At most ``count`` eigenvalues (graphs, m) and eigenvectors (graphs, nodes, m) of every graph, padded."""
+    values, vectors = padded_spectra([lowest(*pair, count) for pair in _pairs(data, operator)])
+    return values.float(), vectors.float()
+
+
+def _pairs(data: TUData, operator: str) -> list[tuple[Tensor, Tensor]]:
+    return [(s.eigenvalues, s.eigenvectors) for s in spectra_of(data, operator)]
 
 
 @lru_cache(maxsize=2)

@@ -4,12 +4,12 @@ Every method gets the same budget: some trials on one split. A trial is a run li
 the study is rebuilt from these records, so that it can stop anywhere and go on.
 """
 
-import json
 import warnings
 from pathlib import Path
 from typing import Any
 
 from adacanon.errors import InputError
+from adacanon.experiments.choices import CHOSEN, write_choice
 from adacanon.experiments.run import Run, Settings, Table, relevant
 from adacanon.experiments.runner import run_missing
 from adacanon.training.records import Record
@@ -21,13 +21,13 @@ Space = dict[str, list[Any]]
 """The values that each hyperparameter may take."""
 
 
-CHOSEN = Path(__file__).with_name("chosen.json")
-
-
 def tune(table: Table, rows: tuple[str, ...], columns: tuple[str, ...], file: Path, *, jobs: int, trials: int) -> None:
     """Studies of all rows and columns, some at a time; the choices go into the file that ``run`` reads."""
     from joblib import Parallel, delayed
 
+    strangers = [column for column in columns if table.tuned and column not in table.tuned]
+    if strangers:
+        raise InputError(f"Studies of {table.name} are for {', '.join(table.tuned)}; got {', '.join(strangers)}")
     pairs = [(row, column) for column in columns for row in rows]
     outcomes = Parallel(n_jobs=jobs, return_as="generator")(
         delayed(_study_named)(table.name, row, column, file, trials) for row, column in pairs
@@ -73,14 +73,6 @@ def best(space: Space, records: list[Record]) -> Settings:
     """The values of the trial with the best validation accuracy, ties broken by validation loss."""
     winner = max(records, key=lambda r: (r["metrics"]["validation_accuracy"], -r["metrics"]["validation_loss"]))
     return {name: winner["settings"][name] for name in space}
-
-
-def write_choice(file: Path, row: str, column: str, choice: Settings) -> None:
-    """Put a choice into the file of chosen settings, in a stable order."""
-    chosen = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    chosen.setdefault(row, {})[column] = choice
-    ordered = {name: dict(sorted(columns.items())) for name, columns in sorted(chosen.items())}
-    file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 def _proposal(space: Space, records: list[Record], number: int) -> Settings:
