@@ -23,7 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from adacanon.baselines.padding import check_spectrum, dense_nodes
+from adacanon.baselines.graph_transforms import Sizes, to_nodes, to_spectrum
+from adacanon.baselines.padding import check_spectrum, rows_of_nodes
 from adacanon.errors import InputError, UnknownNameError
 
 READOUTS = ("pooling", "analysis")
@@ -67,38 +68,58 @@ def value_bands(eigenvalues: Tensor, bands: int, *, decay: float = 0.5, high: fl
 
 
 class BandBasis(NamedTuple):
-    """Eigenvectors V (graphs or 1, nodes, m), which is in which band (graphs or 1, m, K), and N, (graphs,)."""
+    """What all signals on a batch share: eigenvectors V (nodes, m), which is in which band (graphs or 1, m, K), the
+    part R (nodes, channels) of the input outside all bands, and the nodes of each graph.
+    """
 
     eigenvectors: Tensor
     member: Tensor
-    nodes: Tensor
+    remainder: Tensor
+    sizes: Sizes
 
 
-class Parts(NamedTuple):
-    r"""A signal in parts: coefficients within the bands, :math:`P_{K+1}X`, and norms (graphs, K + 1, channels)."""
+class BandSignal(NamedTuple):
+    """The signal Vc + RM, by its coefficients c (graphs, m, width), zero outside the bands, and M (graphs, channels,
+    width).
+
+    No filter acts on single nodes, so all signals keep this form, and layers never touch a node.
+    """
 
     coefficients: Tensor
-    remainder: Tensor
-    norms: Tensor
+    mixture: Tensor
+
+    def mixed(self, linear: nn.Linear) -> "BandSignal":
+        """The signal after a linear map of its channels."""
+        return BandSignal(linear(self.coefficients), linear(self.mixture))
+
+    def weighted(self, weights: Tensor, basis: BandBasis) -> "BandSignal":
+        r"""The synthesis :math:`\sum_k w_k \odot P_k X` for weights (graphs, K + 1, width)."""
+        return BandSignal((basis.member @ weights[:, :-1]) * self.coefficients, weights[:, -1:] * self.mixture)
+
+    def norms(self, basis: BandBasis) -> Tensor:
+        r"""The analysis :math:`N^{-1/2}\|P_k X\|` of each channel, (graphs, K + 1, width)."""
+        inside = basis.member.mT @ self.coefficients.square()
+        outside = sums_over_graphs(to_nodes(basis.remainder, self.mixture, basis.sizes).square(), basis.sizes)
+        energy = torch.cat([inside, outside.unsqueeze(1)], dim=1)
+        return _root(energy) / _counts(basis.sizes, energy).sqrt().unsqueeze(2)
+
+    def at_nodes(self, basis: BandBasis) -> Tensor:
+        """(nodes, width)."""
+        columns = torch.cat([basis.eigenvectors, basis.remainder], dim=1)
+        return to_nodes(columns, torch.cat([self.coefficients, self.mixture], dim=1), basis.sizes)
 
 
-def analysis(x: Tensor, basis: BandBasis) -> Parts:
-    r"""The norms :math:`N^{-1/2}\|P_k X\|` of each channel, and what the synthesis needs.
-
-    Args:
-        x: (graphs, nodes, channels), zero where a graph has no node.
-    """
-    coefficients = basis.member.sum(-1, keepdim=True) * (basis.eigenvectors.mT @ x)
-    remainder = x - basis.eigenvectors @ coefficients
-    inside = _root(basis.member.mT @ coefficients.square())
-    norms = torch.cat([inside, torch.linalg.vector_norm(remainder, dim=1, keepdim=True)], dim=1)
-    return Parts(coefficients, remainder, norms / basis.nodes.to(x.dtype).sqrt()[:, None, None])
-
-
-def synthesis(weights: Tensor, parts: Parts, basis: BandBasis) -> Tensor:
-    r""":math:`\sum_k w_k \odot P_k X` for weights (graphs, K + 1, channels)."""
-    inside = basis.eigenvectors @ ((basis.member @ weights[:, :-1]) * parts.coefficients)
-    return inside + weights[:, -1:] * parts.remainder
+def decomposed(
+    x: Tensor, graph: Tensor, band: Tensor, eigenvectors: Tensor, *, bands: int
+) -> tuple[BandSignal, BandBasis]:
+    """A signal on the nodes in its parts; spectra are padded, (graphs or 1, nodes, m), and may serve all graphs."""
+    check_spectrum(graph, band, eigenvectors)
+    member = functional.one_hot(band + 1, bands + 1)[..., 1:].to(x.dtype)
+    vectors, sizes = rows_of_nodes(eigenvectors, graph).to(x.dtype), tuple(torch.bincount(graph).tolist())
+    coefficients = member.sum(-1, keepdim=True) * to_spectrum(vectors, x, sizes)
+    remainder = x - to_nodes(vectors, coefficients, sizes)
+    whole = torch.eye(x.shape[1], dtype=x.dtype, device=x.device).expand(len(sizes), -1, -1)
+    return BandSignal(coefficients, whole), BandBasis(vectors, member, remainder, sizes)
 
 
 class NonlinearSpectralFilter(nn.Module):
@@ -121,10 +142,11 @@ class NonlinearSpectralFilter(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
         self.epsilon = epsilon
 
-    def forward(self, x: Tensor, basis: BandBasis) -> Tensor:
-        parts = analysis(self.mix(x), basis)
-        factors = self.mlp(parts.norms.flatten(1)).view_as(parts.norms)
-        return synthesis(factors / (parts.norms + self.epsilon), parts, basis)
+    def forward(self, signal: BandSignal, basis: BandBasis) -> BandSignal:
+        mixed = signal.mixed(self.mix)
+        norms = mixed.norms(basis)
+        factors = self.mlp(norms.flatten(1)).view_as(norms)
+        return mixed.weighted(factors / (norms + self.epsilon), basis)
 
 
 class NLSFEncoder(nn.Module):
@@ -149,15 +171,12 @@ class NLSFEncoder(nn.Module):
         self.width = widths[-1] * (3 if readout == "pooling" else bands + 1)
 
     def forward(self, x: Tensor, graph: Tensor, band: Tensor, eigenvectors: Tensor) -> Tensor:
-        check_spectrum(graph, band, eigenvectors)
-        member = functional.one_hot(band + 1, self.bands + 1)[..., 1:].to(x.dtype)
-        basis = BandBasis(eigenvectors.to(x.dtype), member, torch.bincount(graph))
-        dense = dense_nodes(x, graph, size=eigenvectors.shape[1])
+        signal, basis = decomposed(x, graph, band, eigenvectors, bands=self.bands)
         for layer in self.layers:
-            dense = layer(dense, basis)
+            signal = layer(signal, basis)
         if self.readout == "pooling":
-            return norms_over_nodes(dense, basis.nodes)
-        return analysis(dense, basis).norms.flatten(1)
+            return norms_over_nodes(signal.at_nodes(basis), basis.sizes)
+        return signal.norms(basis).flatten(1)
 
 
 class NLSF(nn.Module):
@@ -187,11 +206,22 @@ class NLSF(nn.Module):
         return self.head(torch.cat([alpha[:, i, None] * part for i, part in enumerate(z)], dim=1))
 
 
-def norms_over_nodes(dense: Tensor, nodes: Tensor) -> Tensor:
+def norms_over_nodes(x: Tensor, sizes: Sizes) -> Tensor:
     r""":math:`\left(N^{-1}\|x\|_1, N^{-1/2}\|x\|_2, \|x\|_\infty\right)` of every channel, (graphs, 3 channels)."""
-    n = nodes.to(dense.dtype)[:, None]
-    square = torch.linalg.vector_norm(dense, dim=1) / n.sqrt()
-    return torch.cat([dense.abs().sum(1) / n, square, dense.abs().amax(1)], dim=1)
+    n, absolute = _counts(sizes, x), x.abs()
+    largest = torch.stack([rows.amax(0) for rows in absolute.split(sizes)])
+    return torch.cat(
+        [sums_over_graphs(absolute, sizes) / n, _root(sums_over_graphs(x.square(), sizes) / n), largest], dim=1
+    )
+
+
+def sums_over_graphs(x: Tensor, sizes: Sizes) -> Tensor:
+    """(nodes, channels) -> (graphs, channels)."""
+    return to_spectrum(x.new_ones(len(x), 1), x, sizes).squeeze(1)
+
+
+def _counts(sizes: Sizes, like: Tensor) -> Tensor:
+    return torch.tensor(sizes, dtype=like.dtype, device=like.device).unsqueeze(1)
 
 
 def _root(energy: Tensor) -> Tensor:

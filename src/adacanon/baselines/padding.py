@@ -22,20 +22,16 @@ def padded_spectra(pairs: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tens
     return eigenvalues, eigenvectors
 
 
-def dense_nodes(x: Tensor, graph: Tensor, *, size: int) -> Tensor:
-    """Node features (nodes, channels) as (graphs, size, channels); ``graph`` names each node's graph, in order."""
+def rows_of_nodes(padded: Tensor, graph: Tensor) -> Tensor:
+    """The rows of the nodes, (nodes, m), from (graphs or 1, size, m); ``graph`` names each node's graph."""
     counts = torch.bincount(graph)
-    if int(counts.max()) > size:
+    if int(counts.max()) > padded.shape[1]:
         raise ShapeError(
-            f"Eigenvectors for graphs of at most {size} nodes came with a graph of {int(counts.max())} nodes. "
-            "Hint: pad the spectra of this very batch, padded_spectra(pairs)"
+            f"Eigenvectors for graphs of at most {padded.shape[1]} nodes came with a graph of {int(counts.max())} "
+            "nodes. Hint: pad the spectra of this very batch, padded_spectra(pairs)"
         )
-    return x.new_zeros(len(counts), size, x.shape[1]).index_put((graph, _places(graph)), x)
-
-
-def flat_nodes(dense: Tensor, graph: Tensor) -> Tensor:
-    """The inverse of :func:`dense_nodes`."""
-    return dense[graph, _places(graph)]
+    place = torch.arange(len(graph), device=graph.device) - (counts.cumsum(0) - counts)[graph]
+    return padded[graph if len(padded) > 1 else torch.zeros_like(graph), place]
 
 
 def check_spectrum(graph: Tensor, numbers: Tensor, eigenvectors: Tensor) -> None:
@@ -51,10 +47,3 @@ def check_spectrum(graph: Tensor, numbers: Tensor, eigenvectors: Tensor) -> None
             f"Every eigenvector needs one eigenvalue or band, in shape ({eigenvectors.shape[0]}, {columns}), "
             f"got {tuple(numbers.shape)}"
         )
-
-
-def _places(graph: Tensor) -> Tensor:
-    """The place of every node within its graph."""
-    counts = torch.bincount(graph)
-    first = counts.cumsum(0) - counts
-    return torch.arange(len(graph), device=graph.device) - first[graph]

@@ -20,7 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.graph_networks import mean_over_graphs
-from adacanon.baselines.padding import check_spectrum, dense_nodes, flat_nodes
+from adacanon.baselines.graph_transforms import Sizes, to_nodes, to_spectrum
+from adacanon.baselines.padding import check_spectrum, rows_of_nodes
 from adacanon.errors import InputError
 
 _EQUAL = 1e-6
@@ -93,8 +94,7 @@ class SpectralLayer(nn.Module):
     r""":math:`H \mapsto V(\hat g(\lambda) \odot V^\top f(H))` with :math:`f(H) = H \odot \mathrm{SiLU}(HW + b)`.
 
     Shape:
-        h (nodes, channels), graph (nodes,), eigenvalues (graphs or 1, k), eigenvectors (graphs or 1, nodes, k)
-        -> (nodes, channels)
+        h (nodes, channels), eigenvalues (graphs or 1, k), eigenvectors (nodes, k) -> (nodes, channels)
     """
 
     def __init__(self, channels: int, *, gaussians: int = 50) -> None:
@@ -102,9 +102,9 @@ class SpectralLayer(nn.Module):
         self.gate = nn.Sequential(nn.Linear(channels, channels), nn.SiLU())
         self.filter = GaussianFilter(channels, gaussians=gaussians)
 
-    def forward(self, h: Tensor, graph: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> Tensor:
-        dense = dense_nodes(h * self.gate(h), graph, size=eigenvectors.shape[1])
-        return flat_nodes(eigenvectors @ (self.filter(eigenvalues) * (eigenvectors.mT @ dense)), graph)
+    def forward(self, h: Tensor, eigenvalues: Tensor, eigenvectors: Tensor, sizes: Sizes) -> Tensor:
+        coefficients = to_spectrum(eigenvectors, h * self.gate(h), sizes)
+        return to_nodes(eigenvectors, self.filter(eigenvalues) * coefficients, sizes)
 
 
 class S2GNN(nn.Module):
@@ -140,8 +140,9 @@ class S2GNN(nn.Module):
     def nodes(self, x: Tensor, edge_index: Tensor, graph: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> Tensor:
         """The node features after the last layer, (nodes, hidden)."""
         check_spectrum(graph, eigenvalues, eigenvectors)
-        eigenvalues, eigenvectors = eigenvalues.to(x.dtype), eigenvectors.to(x.dtype)
+        sizes = tuple(torch.bincount(graph).tolist())
+        values, vectors = eigenvalues.to(x.dtype), rows_of_nodes(eigenvectors, graph).to(x.dtype)
         h = self.embedding(x)
         for spatial, spectral in zip(self.spatial, self.spectral, strict=True):
-            h = (h + spatial(h, edge_index).relu() + spectral(h, graph, eigenvalues, eigenvectors)) / math.sqrt(3)
+            h = (h + spatial(h, edge_index).relu() + spectral(h, values, vectors, sizes)) / math.sqrt(3)
         return h
