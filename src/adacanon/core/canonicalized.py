@@ -37,14 +37,14 @@ class Canonical:
         parameters: the chosen transformations :math:`u_d`, a tree with leaves (batch, forms, *point).
         scores: the prior values :math:`h_d(f_d(\\kappa_{u_d}(g)))`, (batch, forms).
         logits: the network's outputs at the chosen forms, (batch, classes).
-        evaluations: network evaluations per input that the search took.
+        evaluations: network evaluations per input that the search took; one on a coarse view counts by its share.
         mask: which entries of padded parameters mean something, or None if all do.
     """
 
     parameters: Tree
     scores: Tensor
     logits: Tensor
-    evaluations: int
+    evaluations: float
     mask: Tree | None
     family: Family
     g: Tree
@@ -146,7 +146,7 @@ class Canonicalized(nn.Module):
             parameters=found.parameters,
             scores=scores,
             logits=logits,
-            evaluations=landscape.pairs_evaluated // landscape.batch,
+            evaluations=landscape.pairs_evaluated / landscape.batch,
             mask=None if mask is None else map_tensors(lambda leaf: leaf.unsqueeze(1), mask),
             family=self.family,
             g=g,
@@ -194,6 +194,8 @@ class Canonicalized(nn.Module):
     def _at(self, g: Tree, found: Found, landscape: Landscape) -> Tensor:
         """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
         batch, forms = found.values.shape
+        if found.exact and isinstance(self.prior, ClassScore) and not self._learns():
+            return found.values
         owner = owners(batch, forms, found.values.device)
         pairs = flatten_leading(found.parameters, 2)
         first, inverse = self._distinct(owner, pairs, landscape)
@@ -216,10 +218,13 @@ class Canonicalized(nn.Module):
         if forms != expected:
             raise ShapeError(f"A maximizer must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
 
+    def _learns(self) -> bool:
+        return getattr(self.network, "training", False) or torch.is_grad_enabled()
+
     def _outputs(self, g: Tree, u: Tree, owner: Tensor, chunk: int | None) -> Tensor:
         """Chunks are for evaluation only: splitting a training batch would split BatchNorm's statistics."""
-        total, training = owner.shape[0], getattr(self.network, "training", False)
-        if chunk is None or training or torch.is_grad_enabled():
+        total = owner.shape[0]
+        if chunk is None or self._learns():
             chunk = total
         parts = [
             evaluate(self.network, self.family, g, slice_rows(u, a, a + chunk), owner[a : a + chunk])

@@ -42,3 +42,10 @@ class Family(ABC):
     def anchor(self, g: Tree) -> Tree | None:
         """Transformations (batch, count, *point) that move with the input, or None if there are none."""
         return None
+
+    def coarse(self, g: Tree, size: int) -> Tree | None:
+        """Smaller versions of the inputs, of ``size`` points or pixels, or None if there are none.
+
+        They must move with the input: a transformed input has the transformed coarse view.
+        """
+        return None

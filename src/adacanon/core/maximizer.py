@@ -1,7 +1,8 @@
 """The landscape of a prior over transformations, and what searches it (paper: appendix "Random Maximization")."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -23,7 +24,7 @@ from adacanon.core.pytree import (
     unflatten_leading,
 )
 from adacanon.core.space import Space
-from adacanon.errors import ScoreError, ShapeError
+from adacanon.errors import ScoreError, ShapeError, SpaceError
 
 AUTOMATIC_CHUNK_NUMBERS = 2**16
 """An automatic chunk holds this many input numbers (a quarter of a megabyte in float32)."""
@@ -36,12 +37,16 @@ PAIRS_PER_FUSED_CHUNK = 4096
 class Found:
     """What a maximizer returns: the best transformation found for every input and form, and its ranked value.
 
-    Shape:
-        parameters (batch, forms, *point), values (batch, forms)
+    Attributes:
+        parameters: (batch, forms, *point).
+        values: (batch, forms).
+        exact: whether the values are those of the landscape at the parameters, to rounding. Then nobody needs to
+            evaluate them again; an estimate says False.
     """
 
     parameters: Tree
     values: Tensor
+    exact: bool = False
 
 
 class Maximizer(ABC):
@@ -71,7 +76,7 @@ class Landscape:
     g: Tree
     chunk: int | None = None
     ids: Tensor | None = None
-    pairs_evaluated: int = field(default=0, init=False)
+    pairs_evaluated: float = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.batch = batch_size(self.g)
@@ -98,24 +103,27 @@ class Landscape:
         self._check(values, owner)
         return values
 
-    def values(self, u: Tree) -> Tensor:
-        """Values (count, batch, forms) at points (count, batch, forms, *point), each of its own form."""
-        count, batch, forms = tensors(u)[0].shape[:3]
+    def values(self, u: Tree, form: Tensor | None = None) -> Tensor:
+        """Values (count, batch, n) at points (count, batch, n, *point), where point j of an input is one of its form j,
+        or of ``form[input, j]``.
+        """
+        shape = count, batch, chosen = tensors(u)[0].shape[:3]
+        form = _own_forms(u, form).expand(count, -1, -1)
         if self.fused is not None:
-            values = self(flatten_leading(_forms_first(u), 2)).unflatten(0, (count, forms))
-            return values.diagonal(dim1=1, dim2=3)
-        owner = owners(batch, forms, tensors(u)[0].device, count=count)
-        values = self.scores(flatten_leading(u, 3), owner).unflatten(0, (count, batch, forms))
-        return values.diagonal(dim1=2, dim2=3)
+            values = self(flatten_leading(_forms_first(u), 2)).unflatten(0, (count, chosen))
+            return values.gather(3, form.transpose(1, 2).unsqueeze(3)).squeeze(3).transpose(1, 2)
+        owner = owners(batch, chosen, tensors(u)[0].device, count=count)
+        return self.scores(flatten_leading(u, 3), owner).gather(1, form.reshape(-1, 1)).reshape(shape)
 
-    def value_and_gradient(self, u: Tree) -> tuple[Tensor, Tree]:
-        """Values (count, batch, forms) and ambient gradients at points (count, batch, forms, *point)."""
+    def value_and_gradient(self, u: Tree, form: Tensor | None = None) -> tuple[Tensor, Tree]:
+        """Values (count, batch, n) and ambient gradients at (count, batch, n, *point); forms as in ``values``."""
+        shape = count, batch, chosen = tensors(u)[0].shape[:3]
+        form = _own_forms(u, form).expand(count, -1, -1)
         if self.fused is not None:
-            return self._fused_gradient(u)
-        count, batch, forms = shape = tensors(u)[0].shape[:3]
-        pairs, device = flatten_leading(u, 3), tensors(u)[0].device
-        owner = owners(batch, forms, device, count=count)
-        form = torch.arange(forms, device=device).repeat(count * batch)
+            return self._fused_gradient(u, form)
+        pairs = flatten_leading(u, 3)
+        owner = owners(batch, chosen, tensors(u)[0].device, count=count)
+        form = form.reshape(-1)
         values, gradients = [], []
         for a, b in self._chunks(pairs, owner):
             value, gradient = self._differentiate(slice_rows(pairs, a, b), owner[a:b], form[a:b])
@@ -124,6 +132,16 @@ class Landscape:
         value = torch.cat(values)
         self._check(value.unsqueeze(1), owner)
         return value.reshape(shape), unflatten_leading(concatenate(gradients), tuple(shape))
+
+    @contextmanager
+    def coarse(self, size: int) -> Iterator["Landscape"]:
+        """The landscape of coarse views of the inputs; its evaluations count by their share of a whole input."""
+        view = self.family.coarse(self.g, size)
+        if view is None:
+            raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
+        landscape = Landscape(self.network, self.family, self.prior, view, ids=self.ids)
+        yield landscape
+        self.pairs_evaluated += landscape.pairs_evaluated * row_numel(view) / row_numel(self.g)
 
     def place(self, points: Tree) -> Tree:
         """Points as drawn by a space, on the device and in the precision of the batch."""
@@ -156,15 +174,15 @@ class Landscape:
         outputs = self.fused(u)
         return self.prior.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
 
-    def _fused_gradient(self, u: Tree) -> tuple[Tensor, Tree]:
-        count, batch, forms = tensors(u)[0].shape[:3]
-        self.pairs_evaluated += count * batch * forms
+    def _fused_gradient(self, u: Tree, form: Tensor) -> tuple[Tensor, Tree]:
+        count, batch, chosen = form.shape
+        self.pairs_evaluated += form.numel()
         grid = flatten_leading(_forms_first(u), 2)
-        form = torch.arange(forms, device=tensors(u)[0].device).repeat(count)[:, None, None].expand(-1, batch, 1)
-        value, gradient = _slopes(grid, lambda grid: self._fused_values(grid).gather(2, form).squeeze(2))
-        self._check(value.reshape(-1, 1), owners(batch, 1, value.device, count=count * forms))
-        back = _forms_first(unflatten_leading(gradient, (count, forms)))
-        return value.unflatten(0, (count, forms)).transpose(1, 2), back
+        own = form.transpose(1, 2).reshape(count * chosen, batch, 1)
+        value, gradient = _slopes(grid, lambda grid: self._fused_values(grid).gather(2, own).squeeze(2))
+        self._check(value.reshape(-1, 1), owners(batch, 1, value.device, count=count * chosen))
+        back = _forms_first(unflatten_leading(gradient, (count, chosen)))
+        return value.unflatten(0, (count, chosen)).transpose(1, 2), back
 
     def _check(self, values: Tensor, owner: Tensor) -> None:
         nan = values.isnan().any(1)
@@ -189,6 +207,12 @@ def evaluate(network: Callable[[Tree], Tensor], family: Family, g: Tree, u: Tree
             "Hint: return logits of shape (batch, classes)"
         )
     return outputs.float() if outputs.dtype in (torch.float16, torch.bfloat16) else outputs
+
+
+def _own_forms(u: Tree, form: Tensor | None) -> Tensor:
+    """(1, batch, n) for points (count, batch, n, *point)."""
+    leaf = tensors(u)[0]
+    return torch.arange(leaf.shape[2], device=leaf.device).expand(1, *leaf.shape[1:3]) if form is None else form[None]
 
 
 def _forms_first(u: Tree) -> Tree:

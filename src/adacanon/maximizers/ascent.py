@@ -23,8 +23,18 @@ def check_ascent(steps: int, step_size: float, method: str) -> None:
         )
 
 
-def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, method: Method) -> Found:
-    r"""Ascend from points (count, batch, forms, *point) and keep the best point of each path, the start included.
+def climb(
+    landscape: Landscape,
+    start: Tree,
+    *,
+    steps: int,
+    step_size: float,
+    method: Method = "riemannian",
+    form: Tensor | None = None,
+) -> Found:
+    r"""Ascend from points (count, batch, n, *point) and keep the best point of each path, the start included.
+
+    Point j of an input is one of its form j, or of ``form[input, j]``.
 
     Step t of n has length :math:`\eta_t = \eta\,(1 - t/n)`. With v the ambient gradient and w its tangent part,
     it goes to :math:`\mathrm{retract}_u(\eta_t\,w/|w|)` (Riemannian), or to :math:`\mathrm{project}(u + \alpha v)` with
@@ -34,19 +44,19 @@ def climb(landscape: Landscape, start: Tree, *, steps: int, step_size: float, me
     Returns:
         the best points in the shape of ``start``, and their values.
     """
-    count, batch, forms = shape = tensors(start)[0].shape[:3]
-    owner = owners(batch, forms, tensors(start)[0].device, count=count)
+    count, batch, chosen = shape = tensors(start)[0].shape[:3]
+    owner = owners(batch, chosen, tensors(start)[0].device, count=count)
     space = landscape.space.select(owner)
-    value, gradient = landscape.value_and_gradient(start)
+    value, gradient = landscape.value_and_gradient(start, form)
     length = step_size * torch.as_tensor(space.diameter).to(value).expand(owner.shape[0]).reshape(shape)
-    u, best = start, Found(start, value)
+    u, best = start, Found(start, value, exact=True)
     for step in range(steps):
         u = _move(space, u, gradient, length, share=1 - step / steps, method=method)
         if step + 1 < steps:
-            value, gradient = landscape.value_and_gradient(u)
+            value, gradient = landscape.value_and_gradient(u, form)
         else:
-            value = landscape.values(u)
-        best = better(best, Found(u, value))
+            value = landscape.values(u, form)
+        best = better(best, Found(u, value, exact=True))
     return best
 
 

@@ -21,8 +21,7 @@ class SampleAndRefine(Maximizer):
         step_size: length of the first step, as a share of the diameter of the space.
         method: "riemannian" walks on the space; "projected" steps in the ambient space and projects back.
         every: refine every draw instead of the best one only. Dearer by a factor of about K; no jumps where the best
-            draw
-            changes.
+            draw changes.
     """
 
     samples: int = 50
@@ -61,4 +60,4 @@ def highest(climbed: Found) -> Found:
     value, index = climbed.values.max(dim=0)
     sample = torch.arange(value.shape[0], device=value.device).unsqueeze(1)
     form = torch.arange(value.shape[1], device=value.device)
-    return Found(map_tensors(lambda leaf: leaf[index, sample, form], climbed.parameters), value)
+    return Found(map_tensors(lambda leaf: leaf[index, sample, form], climbed.parameters), value, climbed.exact)

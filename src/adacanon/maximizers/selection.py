@@ -37,13 +37,14 @@ def best_in_block(block: Tree, values: Tensor) -> Found:
     """The winners of candidates (count, batch, *point) with values (count, batch, forms)."""
     value, index = values.max(dim=0)
     sample = torch.arange(value.shape[0], device=value.device).unsqueeze(1)
-    return Found(take(block, index, sample), value)
+    return Found(take(block, index, sample), value, exact=True)
 
 
 def better(old: Found, new: Found) -> Found:
     """The better of two outcomes, per input and form."""
     improved = new.values > old.values
-    return Found(where(improved, new.parameters, old.parameters), torch.maximum(old.values, new.values))
+    parameters = where(improved, new.parameters, old.parameters)
+    return Found(parameters, torch.maximum(old.values, new.values), exact=old.exact and new.exact)
 
 
 def split_blocks(points: Tree) -> Iterator[Tree]:
