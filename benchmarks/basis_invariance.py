@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from adacanon.experiments.learners import Classifier, Inputs, looked_up
-from adacanon.experiments.run import Run, Settings, Sitting
+from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.spectral_methods import (
     encoded_inputs,
     node_signals,
@@ -28,6 +28,7 @@ from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import coefficients_of, spectra_and_signals
 from adacanon.graphs.eigenbases import redrawn_in_bands, redrawn_in_eigenspaces
 from adacanon.graphs.spectra import Spectrum
+from adacanon.training.loop import Sitting
 from benchmarks import measure
 
 ROWS = ("A-NLSF", "A-NLSF (plain)")

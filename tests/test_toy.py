@@ -7,9 +7,9 @@ import torch
 
 from adacanon.data.grid_orientation import grid_orientation, grid_orientation_strict, torus_edges
 from adacanon.errors import InputError
-from adacanon.experiments.run import Run, Sitting
+from adacanon.experiments.run import Run
 from adacanon.experiments.toy import ROWS, TOY, build, settings, task_coefficients, task_of
-from adacanon.training.loop import Parts, Schedule, accuracy, stratified_folds, train
+from adacanon.training.loop import Parts, Schedule, Sitting, accuracy, stratified_folds, train
 
 
 def stream(seed: int = 0) -> torch.Generator:

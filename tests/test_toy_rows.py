@@ -10,10 +10,11 @@ from torch import Tensor
 from adacanon.baselines.axis_projection import canonical_eigenvectors
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation
 from adacanon.experiments.learners import SharedGraphClassifier
-from adacanon.experiments.run import Run, Settings, Sitting
+from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.toy import TOY, TOY_STRICT, build, execute, settings, task_spectrum
 from adacanon.experiments.toy_methods import EIGENVECTOR_ROWS, on_one_graph
 from adacanon.graphs.eigenbases import redrawn_in_eigenspaces
+from adacanon.training.loop import Sitting
 from adacanon.training.records import read_records
 
 RESULTS = Path(__file__).parents[1] / "results"

@@ -7,9 +7,10 @@ import torch
 from benchmarks import figures
 
 from adacanon.experiments import toy, toy_sensitivity
-from adacanon.experiments.run import Run, Sitting, missing
+from adacanon.experiments.run import Run, missing
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.toy_sensitivity import POINTS, SWEPT, TOY_SENSITIVITY, panels, settings, usual
+from adacanon.training.loop import Sitting
 from adacanon.training.records import Record, append_record, read_records
 
 RESULTS = Path(__file__).parents[1] / "results"

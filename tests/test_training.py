@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.experiments.learners import Classifier, looked_up
-from adacanon.experiments.run import Run, Sitting
+from adacanon.experiments.run import Run
 from adacanon.experiments.toy import build, settings, task_of
 from adacanon.experiments.tu import TU, trained
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
-from adacanon.training.loop import History, Learner, Parts, Schedule, random_parts, stratified_folds, train
+from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, random_parts, stratified_folds, train
 from full_disk import files_limited_to
 
 
@@ -75,6 +75,9 @@ class Scripted:
 
     def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
         return -scores[:, 2].mean()
+
+    def loss(self, index: Tensor) -> Tensor:
+        return self.criterion(self.scores(index), self.labels[index])
 
 
 EVERYTHING = Parts(torch.arange(100), torch.arange(100, 200), torch.arange(200, 300))
@@ -174,9 +177,7 @@ def sitting(make: Callable[[], Learner], checkpoint: Path | None, **options: Any
     learner, generator = make(), stream(7)
     parts = Parts(torch.arange(40), torch.arange(40, 50), torch.arange(50, 60))
     schedule = Schedule(EPOCHS, 16, learning_rate=1e-2, weight_decay=1e-3, patience=EPOCHS)
-    history = train(
-        learner, parts, schedule, generator=generator, checkpoint=checkpoint, seconds_between=0.0, **options
-    )
+    history = train(learner, parts, schedule, generator=generator, sitting=Sitting(checkpoint, 0.0, **options))
     return {
         "module": learner.module.state_dict(),
         "history": dataclasses.asdict(history) | {"seconds": None},

@@ -10,9 +10,10 @@ import pytest
 from adacanon.errors import InputError
 from adacanon.experiments import tu, tuning
 from adacanon.experiments.choices import write_choice
-from adacanon.experiments.run import Run, Sitting, Table
+from adacanon.experiments.run import Run, Table
 from adacanon.experiments.tables import TABLES
 from adacanon.experiments.tuning import best, study, tune
+from adacanon.training.loop import Sitting
 from adacanon.training.records import Record, read_records
 from tiny_table import TINY
 

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from adacanon.experiments.learners import Classifier, looked_up
-from adacanon.experiments.run import Run, Sitting, Table
+from adacanon.experiments.run import Run, Table
 from adacanon.experiments.runner import run_missing
-from adacanon.training.loop import Parts, Schedule, train
+from adacanon.training.loop import Parts, Schedule, Sitting, train
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -32,9 +32,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
         parts,
         schedule,
         generator=torch.Generator().manual_seed(run.split),
-        checkpoint=sitting.checkpoint,
-        seconds_between=sitting.seconds_between,
-        on_epoch=sitting.on_epoch,
+        sitting=sitting,
     )
     if options.get("end") == "dies":
         Path(options["sign"]).touch()

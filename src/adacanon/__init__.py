@@ -12,7 +12,7 @@ from adacanon.core import (
 )
 from adacanon.errors import AdacanonError
 from adacanon.families import Composition
-from adacanon.maximizers import AnchoredSearch, GridSearch, RandomSearch, Restarts, SampleAndRefine
+from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Restarts, SampleAndRefine
 
 __version__ = "0.1.0"
 
@@ -21,6 +21,7 @@ __all__ = [
     "AnchoredSearch",
     "Canonicalized",
     "ClassScore",
+    "CoarseToFine",
     "Composition",
     "GridSearch",
     "Monotone",

@@ -1,4 +1,4 @@
-"""The adaptively canonicalized network :math:`f \\circ \\rho_f` and its training module."""
+"""The adaptively canonicalized network :math:`f \\circ \\rho_f`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core.family import Family
-from adacanon.core.loss import one_vs_rest
 from adacanon.core.maximizer import Found, Landscape, Maximizer, evaluate
+from adacanon.core.precision import callers_precision, in_precision
 from adacanon.core.prior import ClassScore, Prior
 from adacanon.core.pytree import (
     Tree,
@@ -74,6 +74,7 @@ class Canonicalized(nn.Module):
             what it hides cannot be put in evaluation mode.
         family: :math:`\kappa`, which names the space and transforms.
         maximizer: the search.
+        in_training: another search for training mode, where estimates are enough; the same one if left out.
         prior: :math:`h`; a form per class unless the prior is shared.
         chunk: pairs per network evaluation in the search; None chooses by the size of a form.
         seed: determines the candidates.
@@ -100,6 +101,7 @@ class Canonicalized(nn.Module):
         maximizer: Maximizer,
         prior: Prior | None = None,
         *,
+        in_training: Maximizer | None = None,
         chunk: int | None = None,
         seed: int = 0,
         redraw: int = 1,
@@ -113,9 +115,11 @@ class Canonicalized(nn.Module):
                 "Hint: None chooses by the size of a form"
             )
         _check_parts(family, maximizer, prior)
+        _check_parts(family, in_training or maximizer, prior)
         self.network = network
         self.family = family
         self.maximizer = maximizer
+        self.in_training = in_training
         self.prior = ClassScore() if prior is None else prior
         self.chunk = chunk
         self.redraw = redraw
@@ -123,20 +127,26 @@ class Canonicalized(nn.Module):
         self.register_buffer("draws", torch.tensor(0, dtype=torch.int64))
 
     def extra_repr(self) -> str:
-        lines = (f"{name}={getattr(self, name)!r}," for name in ("family", "maximizer", "prior"))
+        names = ["family", "maximizer", "prior"] + ["in_training"] * (self.in_training is not None)
+        lines = (f"{name}={getattr(self, name)!r}," for name in names)
         return "\n".join((*lines, f"chunk={self.chunk or 'automatic'}"))
 
     def forward(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
         """Class scores (batch, classes) at the canonical forms; with a shared prior, the outputs at the shared form."""
-        g = self._prepare(g)
-        found, landscape = self._search(g, ids, generator)
+        g = self.prepare(g)
+        found, landscape = self.search(g, ids=ids, generator=generator)
         return self._at(g, found, landscape)
+
+    def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor:
+        """Network outputs (pairs, ...) for a list of pairs, equal ones evaluated once; gradients flow."""
+        first, inverse = self._distinct(owner, u, landscape)
+        return self._outputs(g, take(u, first), owner[first], landscape.chunk)[inverse]
 
     def canonicalize(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Canonical:
         """Search, and return everything that was found; no gradients."""
         with torch.no_grad():
-            g = self._prepare(g)
-            found, landscape = self._search(g, ids, generator)
+            g = self.prepare(g)
+            found, landscape = self.search(g, ids=ids, generator=generator)
             with _evaluation_mode(self.network):
                 logits = self._at(g, found, landscape)
             batch, forms = found.values.shape
@@ -152,7 +162,8 @@ class Canonicalized(nn.Module):
             g=g,
         )
 
-    def _prepare(self, g: Any) -> Tree:
+    def prepare(self, g: Any) -> Tree:
+        """Check a batch and turn it into the pytree that the family reads."""
         g = self.family.prepare(g)
         if not tensors(g):
             raise ShapeError(f"{self.family!r} expects a batch of tensors, got {type(g).__name__}")
@@ -163,9 +174,12 @@ class Canonicalized(nn.Module):
                 raise InputError(_where_not_finite(leaf))
         return g
 
-    def _search(self, g: Tree, ids: Tensor | None, generator: torch.Generator | None) -> tuple[Found, Landscape]:
+    def search(
+        self, g: Tree, *, ids: Tensor | None = None, generator: torch.Generator | None = None
+    ) -> tuple[Found, Landscape]:
+        """The maximizer's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
         device = tensors(g)[0].device.type
-        network = _in_callers_precision(self.network, device)
+        network = in_precision(self.network, device, callers_precision(device))
         with (
             torch.inference_mode(False),
             torch.no_grad(),
@@ -176,10 +190,11 @@ class Canonicalized(nn.Module):
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
             _check_ids(ids, batch_size(g))
             landscape = Landscape(network, self.family, self.prior, g, chunk=self.chunk, ids=ids)
+            maximizer = self.in_training or self.maximizer if self.training else self.maximizer
             try:
-                found = self.maximizer.maximize(landscape, generator=generator or self._next_generator())
+                found = maximizer.maximize(landscape, generator=generator or self._next_generator())
             except AdacanonError as error:
-                error.add_note(f"while {self.maximizer!r} searched {self.family!r} for a batch of {landscape.batch}")
+                error.add_note(f"while {maximizer!r} searched {self.family!r} for a batch of {landscape.batch}")
                 raise
             return _checked(found, landscape), landscape
 
@@ -197,13 +212,11 @@ class Canonicalized(nn.Module):
         if found.exact and isinstance(self.prior, ClassScore) and not self._learns():
             return found.values
         owner = owners(batch, forms, found.values.device)
-        pairs = flatten_leading(found.parameters, 2)
-        first, inverse = self._distinct(owner, pairs, landscape)
-        outputs = self._outputs(g, take(pairs, first), owner[first], landscape.chunk)
+        outputs = self.outputs_at(g, flatten_leading(found.parameters, 2), owner, landscape)
         self._check_forms(forms, outputs.shape[1])
         if self.prior.shared:
-            return outputs[inverse]
-        return outputs[inverse.reshape(batch, forms), torch.arange(forms, device=outputs.device)]
+            return outputs
+        return outputs.unflatten(0, (batch, forms)).diagonal(dim1=1, dim2=2)
 
     @staticmethod
     def _distinct(owner: Tensor, pairs: Tree, landscape: Landscape) -> tuple[Tensor, Tensor]:
@@ -231,36 +244,6 @@ class Canonicalized(nn.Module):
             for a in range(0, total, chunk)
         ]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
-
-
-class Objective(nn.Module):
-    r"""The training module: inputs and labels go in, the loss of :math:`f\circ\rho_f` comes out.
-
-    This is the exact objective: every class takes part and every distinct pair carries its gradient. Because the loss
-    is computed inside ``forward``, this is the module to wrap in DistributedDataParallel.
-
-    Args:
-        model: the canonicalized network.
-        loss: from outputs and targets to a scalar.
-
-    Example:
-        >>> from adacanon.points import Rotations
-        >>> from adacanon.maximizers import RandomSearch
-        >>> network = nn.Sequential(nn.Flatten(), nn.Linear(12, 2))
-        >>> objective = Objective(Canonicalized(network, Rotations(), RandomSearch(samples=8)))
-        >>> objective(torch.randn(5, 4, 3), torch.tensor([0, 1, 1, 0, 1])).backward()
-    """
-
-    def __init__(self, model: Canonicalized, *, loss: Callable[[Tensor, Tensor], Tensor] = one_vs_rest) -> None:
-        super().__init__()
-        self.model = model
-        self.loss = loss
-
-    def forward(
-        self, g: Any, targets: Tensor, ids: Tensor | None = None, *, generator: torch.Generator | None = None
-    ) -> Tensor:
-        """The loss; ``ids`` name the samples for searches that remember them from epoch to epoch."""
-        return self.loss(self.model(g, ids=ids, generator=generator), targets)
 
 
 @contextmanager
@@ -307,19 +290,6 @@ def _checked(found: Found, landscape: Landscape) -> Found:
             + _CHECK_HINT
         )
     return found
-
-
-def _in_callers_precision(network: Callable[[Tree], Tensor], device: str) -> Callable[[Tree], Tensor]:
-    """The network under the autocast of the caller; all else in a search is geometry, which keeps its precision."""
-    if not torch.is_autocast_enabled(device):
-        return network
-    dtype = torch.get_autocast_dtype(device)
-
-    def evaluate_under_autocast(forms: Tree) -> Tensor:
-        with torch.autocast(device, dtype=dtype):
-            return network(forms)
-
-    return evaluate_under_autocast
 
 
 def _cuda_devices(g: Tree) -> list[torch.device]:

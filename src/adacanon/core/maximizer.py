@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core.family import Family, Fused
+from adacanon.core.precision import in_precision, reduced_precision
 from adacanon.core.prior import Prior
 from adacanon.core.pytree import (
     Tree,
@@ -26,8 +27,8 @@ from adacanon.core.pytree import (
 from adacanon.core.space import Space
 from adacanon.errors import ScoreError, ShapeError, SpaceError
 
-AUTOMATIC_CHUNK_NUMBERS = 2**16
-"""An automatic chunk holds this many input numbers (a quarter of a megabyte in float32)."""
+AUTOMATIC_CHUNK_NUMBERS = 2**13
+"""An automatic chunk holds this many input numbers: what the layers make of them then stays in the cache."""
 
 PAIRS_PER_FUSED_CHUNK = 4096
 """What a fused evaluation handles at a time if no chunk is set."""
@@ -82,6 +83,7 @@ class Landscape:
         self.batch = batch_size(self.g)
         self.space: Space = self.family.space(self.g)
         self.fused: Fused | None = self.family.fused(self.network, self.g)
+        self.device = tensors(self.g)[0].device
 
     def __call__(self, u: Tree) -> Tensor:
         """Values (count, batch, forms) of candidates (count, batch, *point)."""
@@ -91,7 +93,7 @@ class Landscape:
                 values = torch.cat([self._fused_values(slice_rows(u, a, b)) for a, b in self._grid_chunks(count)])
             self._check(values.flatten(0, 1), owners(self.batch, 1, values.device, count=count))
             return values
-        owner = owners(self.batch, 1, tensors(self.g)[0].device, count=count)
+        owner = owners(self.batch, 1, self.device, count=count)
         values = self.scores(flatten_leading(u, 2), owner)
         return values.unflatten(0, (count, self.batch))
 
@@ -112,7 +114,7 @@ class Landscape:
         if self.fused is not None:
             values = self(flatten_leading(_forms_first(u), 2)).unflatten(0, (count, chosen))
             return values.gather(3, form.transpose(1, 2).unsqueeze(3)).squeeze(3).transpose(1, 2)
-        owner = owners(batch, chosen, tensors(u)[0].device, count=count)
+        owner = owners(batch, chosen, self.device, count=count)
         return self.scores(flatten_leading(u, 3), owner).gather(1, form.reshape(-1, 1)).reshape(shape)
 
     def value_and_gradient(self, u: Tree, form: Tensor | None = None) -> tuple[Tensor, Tree]:
@@ -122,7 +124,7 @@ class Landscape:
         if self.fused is not None:
             return self._fused_gradient(u, form)
         pairs = flatten_leading(u, 3)
-        owner = owners(batch, chosen, tensors(u)[0].device, count=count)
+        owner = owners(batch, chosen, self.device, count=count)
         form = form.reshape(-1)
         values, gradients = [], []
         for a, b in self._chunks(pairs, owner):
@@ -134,12 +136,17 @@ class Landscape:
         return value.reshape(shape), unflatten_leading(concatenate(gradients), tuple(shape))
 
     @contextmanager
-    def coarse(self, size: int) -> Iterator["Landscape"]:
-        """The landscape of coarse views of the inputs; its evaluations count by their share of a whole input."""
+    def coarse(self, size: int, *, reduced: bool = True) -> Iterator["Landscape"]:
+        """The landscape of coarse views of the inputs, in reduced precision where the hardware has it.
+
+        Its evaluations count by their share of a whole input.
+        """
         view = self.family.coarse(self.g, size)
         if view is None:
             raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
-        landscape = Landscape(self.network, self.family, self.prior, view, ids=self.ids)
+        dtype = reduced_precision(self.device.type) if reduced else None
+        network = in_precision(self.network, self.device.type, dtype)
+        landscape = Landscape(network, self.family, self.prior, view, ids=self.ids)
         yield landscape
         self.pairs_evaluated += landscape.pairs_evaluated * row_numel(view) / row_numel(self.g)
 

@@ -33,6 +33,9 @@ class Classifier:
     def scores(self, index: Tensor) -> Tensor:
         return self.module(*self.inputs(index, self.module.training))
 
+    def loss(self, index: Tensor) -> Tensor:
+        return self.criterion(self.scores(index), self.labels[index])
+
 
 def canonicalized_classifier(module: nn.Module, labels: Tensor, inputs: Inputs) -> Classifier:
     """A canonicalized module is trained one-vs-rest."""
@@ -66,6 +69,9 @@ class SharedGraphClassifier:
 
     def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
         return functional.cross_entropy(scores, targets)
+
+    def loss(self, index: Tensor) -> Tensor:
+        return self.criterion(self.scores(index), self.labels[index])
 
     def _scores(self, index: Tensor) -> Tensor:
         graphs, nodes, edges = len(index), self.signals.shape[1], self.edge_index.shape[1]

@@ -13,7 +13,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from adacanon.experiments.run import Outcome, Run, Sitting, Training, attempt, checkpoint_of
+from adacanon.experiments.run import Outcome, Run, Training, attempt, checkpoint_of
+from adacanon.training.loop import Sitting
 
 
 def in_processes(

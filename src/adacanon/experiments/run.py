@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adacanon.errors import AdacanonError, InputError, ScoreError
-from adacanon.training.loop import OnEpoch
+from adacanon.training.loop import Sitting
 from adacanon.training.records import Record, read_records, versions
 
 Settings = dict[str, Any]
@@ -47,21 +47,6 @@ class Run:
     def options(self) -> Settings:
         """The settings as a dictionary."""
         return json.loads(self.settings)
-
-
-@dataclass(frozen=True)
-class Sitting:
-    """How a run is carried out, which never changes its result.
-
-    Attributes:
-        checkpoint: where its state goes now and then, if anywhere.
-        seconds_between: time between two checkpoints.
-        on_epoch: called with the number of epochs done and the loss.
-    """
-
-    checkpoint: Path | None = None
-    seconds_between: float = 10.0
-    on_epoch: OnEpoch = lambda epoch, loss: None
 
 
 Training = Callable[[Run, Sitting], dict[str, float]]

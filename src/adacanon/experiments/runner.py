@@ -9,7 +9,6 @@ from adacanon.experiments.pool import in_processes
 from adacanon.experiments.run import (
     Outcome,
     Run,
-    Sitting,
     Table,
     attempt,
     checkpoint_of,
@@ -20,7 +19,7 @@ from adacanon.experiments.run import (
 from adacanon.experiments.tables import published
 from adacanon.reports.summary import Summary, summarise
 from adacanon.training.checkpoint import remove_checkpoint
-from adacanon.training.loop import OnEpoch
+from adacanon.training.loop import OnEpoch, Sitting
 from adacanon.training.records import append_record, read_records
 
 

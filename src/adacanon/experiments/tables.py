@@ -4,6 +4,7 @@ import json
 from importlib import resources
 
 from adacanon.errors import UnknownNameError
+from adacanon.experiments.fast_settings import FAST_CLOUDS, FAST_GRAPHS
 from adacanon.experiments.run import Table
 from adacanon.experiments.toy import TOY, TOY_STRICT
 from adacanon.experiments.toy_sensitivity import TOY_SENSITIVITY
@@ -12,7 +13,8 @@ from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_NODE, 
 from adacanon.experiments.tu_runtime import TU_RUNTIME
 
 _GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_RUNTIME)
-TABLES: dict[str, Table] = {table.name: table for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS)}
+_FAST = (FAST_CLOUDS, FAST_GRAPHS)
+TABLES: dict[str, Table] = {table.name: table for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS, *_FAST)}
 
 Published = dict[str, dict[str, list[float | None]]]
 """row -> column -> [figure, plus or minus]"""

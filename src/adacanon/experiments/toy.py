@@ -9,7 +9,7 @@ import torch
 from adacanon.baselines.graph_networks import GraphNetwork
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
 from adacanon.experiments.learners import Classifier, SharedGraphClassifier, canonicalized_classifier, looked_up
-from adacanon.experiments.run import Run, Settings, Sitting, Table
+from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.toy_methods import EIGENVECTOR_ROWS, GRAPHS_PER_PASS, eigenvector_network, on_one_graph
 from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
@@ -20,7 +20,7 @@ from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
-from adacanon.training.loop import Learner, Parts, Schedule, accuracy, stratified_folds, train
+from adacanon.training.loop import Learner, Parts, Schedule, Sitting, accuracy, stratified_folds, train
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
 ANLSF_STEPS = {"A-NLSF (3 steps)": 3, "A-NLSF": 10}
@@ -66,9 +66,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
             Parts(train_index, train_index[:0], test),
             schedule,
             generator=generator,
-            checkpoint=sitting.checkpoint,
-            seconds_between=sitting.seconds_between,
-            on_epoch=sitting.on_epoch,
+            sitting=sitting,
         )
     return {
         "accuracy": accuracy(learner, test, batch=schedule.batch),

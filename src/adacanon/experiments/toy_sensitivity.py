@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from adacanon.experiments import toy
-from adacanon.experiments.run import Run, Settings, Sitting, Table
+from adacanon.experiments.run import Run, Settings, Table
 from adacanon.reports.summary import Cell, Summary
+from adacanon.training.loop import Sitting
 
 METHOD = "A-NLSF"
 COLUMN = "accuracy"

@@ -6,10 +6,10 @@ import torch
 
 from adacanon.experiments.choices import read_choices
 from adacanon.experiments.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
-from adacanon.experiments.run import Run, Settings, Sitting, Table
+from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.spectral_methods import NODE_LEVEL, SPECTRAL, SPECTRAL_SETTINGS
 from adacanon.experiments.tu_data import COLUMNS, parts_of, tu_data
-from adacanon.training.loop import History, Learner, Schedule, train
+from adacanon.training.loop import History, Learner, Schedule, Sitting, train
 
 EPOCHS = {"cpu": 200, "paper": 1000}
 METHODS: dict[str, Builder] = {**BASELINES, **SPECTRAL, **NODE_LEVEL}
@@ -96,9 +96,7 @@ def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
             parts,
             schedule,
             generator=torch.Generator().manual_seed(run.split),
-            checkpoint=sitting.checkpoint,
-            seconds_between=sitting.seconds_between,
-            on_epoch=sitting.on_epoch,
+            sitting=sitting,
         )
     return learner, history
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from adacanon.experiments.run import Settings, Table
 from adacanon.experiments.tu import PROTOCOL, TU, settings
+from adacanon.experiments.tu_data import COLUMNS
 
 Variants = dict[str, Settings]
 """row -> what differs from the settings of the method in ``tu``; "method" names it."""
@@ -27,7 +28,11 @@ SHIFT: Variants = {
 COST = ("seconds_per_epoch", "s per epoch")
 
 
-def _ablation(name: str, title: str, variants: Variants, notes: tuple[str, ...], *, splits: int = 10) -> Table:
+def ablation(
+    name: str, title: str, variants: Variants, notes: tuple[str, ...], *, columns: tuple[str, ...] = COLUMNS
+) -> Table:
+    """Variants of methods of ``tu``, whose records it takes over where nothing differs."""
+
     def settings_of(row: str, column: str, preset: str) -> Settings:
         return {**settings(variants[row]["method"], column, preset), **variants[row]}
 
@@ -36,7 +41,8 @@ def _ablation(name: str, title: str, variants: Variants, notes: tuple[str, ...],
         name=name,
         title=title,
         rows=tuple(variants),
-        splits=lambda row, column: 3 if column == "NCI1" else splits,
+        columns=columns,
+        splits=lambda row, column: 3 if column == "NCI1" else 10,
         settings=settings_of,
         notes=(*notes, *PROTOCOL),
         also=(*TU.also, COST),
@@ -64,7 +70,7 @@ TU_ATTRIBUTES = replace(
         *PROTOCOL,
     ),
 )
-TU_SEARCH = _ablation(
+TU_SEARCH = ablation(
     "tu-search",
     "Sampling against sample-and-refine (paper: appendix)",
     SEARCH,
@@ -73,7 +79,7 @@ TU_SEARCH = _ablation(
         "refinement. Time and memory of the searches, side by side in one run: `python -m benchmarks.tu_search`.",
     ),
 )
-TU_NODE = _ablation(
+TU_NODE = ablation(
     "tu-node",
     "Graph-level against node-to-graph construction (paper: appendix)",
     NODE,
@@ -82,10 +88,10 @@ TU_NODE = _ablation(
         "'A-NLSF (plain)' of `tu`, 'Node to graph' synthesizes node features and pools them.",
     ),
 )
-TU_BANDS = _ablation(
+TU_BANDS = ablation(
     "tu-bands", "Uniform against dyadic bands (paper: appendix)", BANDS, ("The rows differ in the partition alone.",)
 )
-TU_SHIFT = _ablation(
+TU_SHIFT = ablation(
     "tu-shift",
     "Laplacian against normalized Laplacian (paper: appendix)",
     SHIFT,

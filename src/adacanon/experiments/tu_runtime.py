@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import torch
 
-from adacanon.experiments.run import Run, Settings, Sitting
+from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.tu import METHODS, TU, settings
 from adacanon.experiments.tu_data import parts_of, tu_data
-from adacanon.training.loop import Learner, training_epoch
+from adacanon.training.loop import Learner, Sitting, training_epoch
 from adacanon.training.timing import medians
 
 REFERENCE = "GIN"

@@ -1,9 +1,10 @@
 """Search strategies, one per file."""
 
 from adacanon.maximizers.anchored import AnchoredSearch
+from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.restarts import Restarts
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
-__all__ = ["AnchoredSearch", "GridSearch", "RandomSearch", "Restarts", "SampleAndRefine"]
+__all__ = ["AnchoredSearch", "CoarseToFine", "GridSearch", "RandomSearch", "Restarts", "SampleAndRefine"]

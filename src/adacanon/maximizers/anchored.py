@@ -1,20 +1,21 @@
 """Candidates that move with the input."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.maximizer import Found, Landscape
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.core.space import Space
 from adacanon.errors import SpaceError
 from adacanon.maximizers.ascent import Method, check_ascent
 from adacanon.maximizers.sample_and_refine import refine
-from adacanon.maximizers.selection import best_of, check_samples, draws
+from adacanon.maximizers.selection import CandidateSearch, check_samples, draws
 
 
 @dataclass(frozen=True)
-class AnchoredSearch(Maximizer):
+class AnchoredSearch(CandidateSearch):
     r"""The best of :math:`\{u^k \circ a_j(g)\}`: fixed draws composed with frames of the input itself.
 
     Exactly invariant wherever the anchors are well defined, because the candidates of a transformed input are the
@@ -34,13 +35,16 @@ class AnchoredSearch(Maximizer):
         check_samples(self.samples)
         check_ascent(self.steps, self.step_size, self.method)
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         anchors = landscape.family.anchor(landscape.g)
         if anchors is None:
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
         per_input = tensors(anchors)[0].shape[1]
-        blocks = draws(landscape, -(-self.samples // per_input), generator)
-        found = best_of(landscape, (_composed(landscape.space, block, anchors) for block in blocks))
+        for block in draws(landscape, -(-self.samples // per_input), generator):
+            yield _composed(landscape.space, block, anchors)
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        found = super().maximize(landscape, generator=generator)
         return refine(landscape, found, self.steps, self.step_size, self.method)
 
 

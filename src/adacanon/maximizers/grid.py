@@ -1,18 +1,19 @@
 """Search over a finite or covering set."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.maximizer import Landscape
 from adacanon.core.pytree import Tree, tensors
 from adacanon.core.space import candidates
 from adacanon.errors import InputError
-from adacanon.maximizers.selection import best_of, split_blocks
+from adacanon.maximizers.selection import CandidateSearch, split_blocks
 
 
 @dataclass(frozen=True)
-class GridSearch(Maximizer):
+class GridSearch(CandidateSearch):
     """The best of a fixed set: all elements of a finite space, a covering set of ``size`` points, or given ``points``.
 
     Example:
@@ -32,7 +33,7 @@ class GridSearch(Maximizer):
                 f"points={type(self.points).__name__}. Hint: GridSearch(points=rotation_group('cube'))"
             )
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         points = landscape.space.cover(self.size) if self.points is None else self.points
-        blocks = (landscape.place(block) for block in split_blocks(points))
-        return best_of(landscape, (candidates(landscape.space, block, landscape.batch) for block in blocks))
+        for block in split_blocks(points):
+            yield candidates(landscape.space, landscape.place(block), landscape.batch)

@@ -1,15 +1,17 @@
 """Random maximization by sampling alone (paper: appendix "Random Maximization")."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
-from adacanon.maximizers.selection import best_of, check_samples, draws
+from adacanon.core.maximizer import Landscape
+from adacanon.core.pytree import Tree
+from adacanon.maximizers.selection import CandidateSearch, check_samples, draws
 
 
 @dataclass(frozen=True)
-class RandomSearch(Maximizer):
+class RandomSearch(CandidateSearch):
     r"""The best of K draws, :math:`u_d = \arg\max_{u \in \{u^1,\dots,u^K\}} h_d(f_d(\kappa_u(g)))`.
 
     All inputs of a batch see the same draws. For a fixed set the result is continuous in the input and 1-Lipschitz in
@@ -24,5 +26,5 @@ class RandomSearch(Maximizer):
     def __post_init__(self) -> None:
         check_samples(self.samples)
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
-        return best_of(landscape, draws(landscape, self.samples, generator))
+    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+        return draws(landscape, self.samples, generator)

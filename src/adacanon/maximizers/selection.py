@@ -1,18 +1,30 @@
 """The best of a stream of candidates."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
 import torch
 from torch import Tensor
 
-from adacanon.core.maximizer import Found, Landscape
+from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where
 from adacanon.core.space import candidates
 from adacanon.errors import InputError
 
 BLOCK = 256
 """Candidates drawn at a time; memory depends on this and on the chunk, never on the number of candidates."""
+
+
+class CandidateSearch(Maximizer):
+    """The best of a set of candidates."""
+
+    @abstractmethod
+    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+        """The candidates in blocks (count, batch, *point)."""
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        return best_of(landscape, self.candidates(landscape, generator))
 
 
 def check_samples(samples: int) -> None:

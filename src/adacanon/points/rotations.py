@@ -8,6 +8,7 @@ from torch import Tensor
 
 from adacanon.core.family import Family
 from adacanon.errors import InputError, ShapeError
+from adacanon.points.neighbours import farthest_points
 from adacanon.spaces.so3 import SO3
 
 _EXPECTED = "Rotations expects a tensor of points of shape (batch, points, 3)"
@@ -37,6 +38,12 @@ class Rotations(Family):
 
     def anchor(self, g: Tensor) -> Tensor:
         return principal_frames(g)
+
+    def coarse(self, g: Tensor, size: int) -> Tensor:
+        """The farthest points, a set that depends neither on their order nor on the pose."""
+        if size >= g.shape[1]:
+            return g
+        return g.gather(1, farthest_points(g, size).unsqueeze(2).expand(-1, -1, 3))
 
 
 def principal_frames(points: Tensor) -> Tensor:

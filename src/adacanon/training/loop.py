@@ -1,6 +1,7 @@
 """The training loop: one for every method, so that rows of a table differ in the method alone."""
 
 import copy
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,9 @@ class Learner(Protocol):
     def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
         """The loss, a scalar."""
 
+    def loss(self, index: Tensor) -> Tensor:
+        """The loss that is trained on; not always that of all scores."""
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -40,6 +44,7 @@ class Schedule:
     Attributes:
         epochs: at most this many.
         patience: stop after this many epochs without a better one on the validation part; None never stops early.
+        cosine: let the learning rate fall to zero along half a cosine, epoch by epoch.
     """
 
     epochs: int
@@ -47,6 +52,26 @@ class Schedule:
     learning_rate: float
     weight_decay: float = 0.0
     patience: int | None = None
+    cosine: bool = False
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate after ``epoch`` epochs."""
+        return self.learning_rate * ((1 + math.cos(math.pi * epoch / self.epochs)) / 2 if self.cosine else 1.0)
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """How a training is carried out, which never changes its result.
+
+    Attributes:
+        checkpoint: where its state goes now and then, if anywhere.
+        seconds_between: time between two checkpoints.
+        on_epoch: called with the number of epochs done and the loss.
+    """
+
+    checkpoint: Path | None = None
+    seconds_between: float = 10.0
+    on_epoch: OnEpoch = lambda epoch, loss: None
 
 
 @dataclass(frozen=True)
@@ -102,32 +127,34 @@ def train(
     schedule: Schedule,
     *,
     generator: torch.Generator,
-    checkpoint: Path | None = None,
-    seconds_between: float = 10.0,
-    on_epoch: OnEpoch = lambda epoch, loss: None,
+    sitting: Sitting | None = None,
 ) -> History:
     """Train, and leave the parameters of the kept epoch in the module (of the last one without a validation part).
 
-    With ``checkpoint`` the whole state is written there now and then. A later call with the same arguments goes on from
+    With a checkpoint the whole state is written there now and then. A later call with the same arguments goes on from
     it and, on one thread, ends with the same parameters as if nothing had happened. The file stays after the last
     epoch: whoever stores the outcome removes it then.
     """
     optimizer = torch.optim.Adam(
         learner.module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
     )
-    history = _resumed(checkpoint, learner, optimizer, generator)
+    sitting = sitting or Sitting()
+    history = _resumed(sitting.checkpoint, learner, optimizer, generator)
     before, begin = history.seconds, time.perf_counter()
     saved = begin
     while history.patient(schedule):
+        for group in optimizer.param_groups:
+            group["lr"] = schedule.rate(history.epoch)
         history.loss = training_epoch(learner, optimizer, parts.train, schedule.batch, generator)
         history.epoch += 1
         if len(parts.validation):
             history.observe(_figures(learner, parts, schedule.batch, history.epoch), learner.module)
-        on_epoch(history.epoch, history.loss)
+        sitting.on_epoch(history.epoch, history.loss)
         now = time.perf_counter()
         history.seconds = before + now - begin
-        if checkpoint is not None and (now - saved >= seconds_between or not history.patient(schedule)):
-            save_checkpoint(checkpoint, _state(learner, optimizer, generator, history))
+        due = now - saved >= sitting.seconds_between or not history.patient(schedule)
+        if sitting.checkpoint is not None and due:
+            save_checkpoint(sitting.checkpoint, _state(learner, optimizer, generator, history))
             saved = time.perf_counter()
     if history.weights:
         learner.module.load_state_dict(history.weights)
@@ -172,7 +199,7 @@ def training_epoch(
     losses = []
     for rows in index[torch.randperm(len(index), generator=generator)].split(batch):
         optimizer.zero_grad()
-        loss = learner.criterion(learner.scores(rows), learner.labels[rows])
+        loss = learner.loss(rows)
         loss.backward()
         optimizer.step()
         losses.append(loss.detach())

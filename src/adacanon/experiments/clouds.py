@@ -1,0 +1,95 @@
+"""Networks on clouds in random poses: what a training sees, and what it is tested on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
+from adacanon.data.modelnet import ModelNet, load_modelnet
+from adacanon.points import Rotations
+from adacanon.spaces import SO3
+from adacanon.training.loop import Parts
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class PosedClouds:
+    """All clouds of a data set one after the other, those of the test part in poses that the seed determines."""
+
+    points: Tensor
+    labels: Tensor
+    parts: Parts
+    classes: int
+
+
+@dataclass(frozen=True)
+class CloudClassifier:
+    """A network on clouds that are turned at random whenever they are trained on.
+
+    Attributes:
+        module: from clouds to scores.
+        objective: from clouds and labels to the loss that is trained on.
+        criterion: from scores and labels to the loss that is reported.
+    """
+
+    module: nn.Module
+    clouds: Tensor
+    labels: Tensor
+    objective: Loss
+    criterion: Loss
+
+    def scores(self, index: Tensor) -> Tensor:
+        return self.module(self.clouds[index])
+
+    def loss(self, index: Tensor) -> Tensor:
+        return self.objective(turned(self.clouds[index]), self.labels[index])
+
+
+def plain(network: nn.Module, data: PosedClouds) -> CloudClassifier:
+    """A network as it is, trained with cross-entropy."""
+
+    def loss(points: Tensor, labels: Tensor) -> Tensor:
+        return functional.cross_entropy(network(points), labels)
+
+    return CloudClassifier(network, data.points, data.labels, loss, functional.cross_entropy)
+
+
+def canonicalized(
+    network: nn.Module,
+    data: PosedClouds,
+    maximizer: Maximizer,
+    *,
+    in_training: Maximizer | None = None,
+    forms: float | None = None,
+    seed: int = 0,
+) -> CloudClassifier:
+    """A network under rotations, trained one-vs-rest."""
+    model = Canonicalized(network, Rotations(), maximizer, in_training=in_training, seed=seed)
+    return CloudClassifier(model, data.points, data.labels, Objective(model, forms=forms), one_vs_rest)
+
+
+def posed(data: ModelNet, *, seed: int) -> PosedClouds:
+    """Both parts, the test clouds turned once and for all."""
+    generator = torch.Generator().manual_seed(seed)
+    points = torch.cat([data.train.points, turned(data.test.points, generator)])
+    index = torch.arange(len(points))
+    first = len(data.train.labels)
+    labels = torch.cat([data.train.labels, data.test.labels])
+    return PosedClouds(points, labels, Parts(index[:first], index[:0], index[first:]), len(data.class_names))
+
+
+def turned(points: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Every cloud by a rotation of its own."""
+    return points @ SO3().sample(len(points), generator=generator).to(points).mT
+
+
+@lru_cache(maxsize=2)
+def modelnet(classes: Literal[40, 10], points: int) -> ModelNet:
+    """The data set, read once per process."""
+    return load_modelnet(classes, points)

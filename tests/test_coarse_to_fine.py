@@ -1,0 +1,125 @@
+"""Coarse to fine: the full search where the view is the whole input, cheap where it is not, honest in its values."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, RandomSearch, SampleAndRefine
+from adacanon.core import ClassScore, Found, Landscape, Maximizer
+from adacanon.errors import InputError, SpaceError
+from adacanon.maximizers.coarse_to_fine import best_few
+from adacanon.points import Rotations
+from adacanon.testing import check_maximizer, rotation_problem
+from networks import Mirror, Spy, cloud_network, clouds
+
+CLASSES, POINTS = 6, 40
+
+
+class MaxNetwork(torch.nn.Module):
+    """Any number of points; a maximum over them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(2)
+            self.pointwise, self.head = torch.nn.Linear(3, 32).double(), torch.nn.Linear(32, CLASSES).double()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.pointwise(x).relu().amax(1))
+
+
+def large_clouds(batch: int = 5) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(batch, POINTS, 3, generator=generator, dtype=torch.float64) * torch.tensor([1.0, 0.6, 0.3])
+
+
+def landscape(network: torch.nn.Module | None = None) -> Landscape:
+    return Landscape(network or MaxNetwork(), Rotations(), ClassScore(), large_clouds())
+
+
+def found_by(maximizer: Maximizer, where: Landscape | None = None) -> Found:
+    return maximizer.maximize(where or landscape(), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("search", [RandomSearch(30), RandomSearch(600), GridSearch(40), AnchoredSearch(20)], ids=repr)
+def test_a_view_of_all_points_and_all_classes_is_the_search_itself(search: Maximizer) -> None:
+    whole = CoarseToFine(search, size=POINTS, contenders=CLASSES, keep=1)
+    found, expected = found_by(whole), found_by(search)
+    torch.testing.assert_close(found.values, expected.values)
+    assert torch.equal(found.parameters, expected.parameters)
+
+
+@pytest.mark.parametrize("options", [{}, {"contenders": 1, "keep": 1}, {"steps": 3}, {"contenders": 99}], ids=str)
+def test_values_are_those_of_the_network_on_the_whole_input(options: dict[str, int]) -> None:
+    where = landscape()
+    found = found_by(CoarseToFine(RandomSearch(40), size=8, **options), where)
+    assert found.exact
+    torch.testing.assert_close(where.values(found.parameters.unsqueeze(0))[0], found.values)
+
+
+def test_steps_only_help_and_only_the_contenders() -> None:
+    plain = found_by(CoarseToFine(RandomSearch(40), size=8, contenders=2))
+    refined = found_by(CoarseToFine(RandomSearch(40), size=8, contenders=2, steps=4))
+    gain = refined.values - plain.values
+    assert bool((gain >= 0).all())
+    assert bool(((gain > 0).sum(1) == 2).all())
+
+
+def test_coarse_winners_alone_are_estimates() -> None:
+    where = landscape()
+    found = found_by(CoarseToFine(RandomSearch(40), size=8, contenders=0), where)
+    assert not found.exact
+    assert where.pairs_evaluated == pytest.approx(40 * 5 * 8 / POINTS)
+    assert (where.values(found.parameters.unsqueeze(0))[0] - found.values).abs().max() > 1e-3
+
+
+def test_the_cost_counts_views_by_their_share_and_equal_finalists_once() -> None:
+    spy = Spy(MaxNetwork())
+    where = landscape(spy)
+    found_by(CoarseToFine(RandomSearch(40), size=8, contenders=3, keep=2), where)
+    finalists = where.pairs_evaluated - 40 * 5 * 8 / POINTS
+    assert 5 <= finalists <= 5 * 6
+    assert sum(spy.rows(gradients=False)) == 40 * 5 + finalists
+
+
+def test_the_best_few_are_those_of_a_sort() -> None:
+    where = landscape()
+    points = Rotations().space(where.g).sample(70, generator=torch.Generator().manual_seed(3))
+    grid = points[:, None].expand(-1, 5, -1, -1)
+    kept, values = best_few(where, [grid[:30], grid[30:32], grid[32:]], 4)
+    every = where(grid)
+    torch.testing.assert_close(values, every.sort(0, descending=True).values[:4])
+    torch.testing.assert_close(where.values(kept), values)
+
+
+def test_fewer_candidates_than_are_kept() -> None:
+    assert found_by(CoarseToFine(RandomSearch(1), size=8, keep=5)).values.shape == (5, CLASSES)
+
+
+def test_it_keeps_the_laws_of_maximizers() -> None:
+    problem = rotation_problem()
+    check_maximizer(CoarseToFine(RandomSearch(20), size=64, contenders=99, keep=1), problem)
+
+
+def test_exact_values_are_not_evaluated_again_and_estimates_are() -> None:
+    spy = Spy(MaxNetwork())
+    g = large_clouds()
+    for maximizer, rows in [(RandomSearch(20), 20 * 5), (CoarseToFine(RandomSearch(20), 8, contenders=0), None)]:
+        model = Canonicalized(spy, Rotations(), maximizer).eval()
+        spy.calls.clear()
+        with torch.no_grad():
+            logits = model(g)
+        assert rows is None or sum(spy.rows(gradients=False)) == rows
+        found = model.canonicalize(g)
+        for d in range(CLASSES):
+            torch.testing.assert_close(spy.network(found.forms()[:, d])[:, d], logits[:, d])
+
+
+def test_settings_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(InputError, match="set of candidates"):
+        CoarseToFine(SampleAndRefine(10))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="keep >= 1"):
+        CoarseToFine(keep=0)
+    model = Canonicalized(cloud_network(), Mirror(), CoarseToFine()).eval()
+    with pytest.raises(SpaceError, match="no coarse views"):
+        model(clouds())
