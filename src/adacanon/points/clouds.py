@@ -1,0 +1,41 @@
+"""What a batch of clouds and its mask must look like; every function on clouds checks with these."""
+
+import torch
+from torch import Tensor
+
+from adacanon.errors import InputError, ShapeError
+
+
+def check_clouds(caller: str, points: Tensor, channels: int | None = None) -> None:
+    """Refuse what is not a floating-point tensor (batch, points, channels) with at least one point per cloud."""
+    expected = f"{caller} expects points of shape (batch, points, {channels or 'channels'})"
+    if not isinstance(points, Tensor):
+        raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: torch.as_tensor(points)")
+    if points.dim() != 3 or (channels is not None and points.shape[-1] != channels):
+        raise ShapeError(f"{expected}, got {tuple(points.shape)}. Hint: {_hint(points, channels)}")
+    if points.shape[1] == 0:
+        raise ShapeError(f"{expected}, got clouds without points. Hint: drop them from the data set")
+    if not points.is_floating_point():
+        raise InputError(f"{caller} expects floating-point coordinates, got {points.dtype}. Hint: points.float()")
+
+
+def check_mask(caller: str, mask: Tensor, points: Tensor, *, least: int = 1) -> None:
+    """Refuse a mask that does not fit, or that leaves some cloud fewer than ``least`` points."""
+    expected = f"{caller} expects a mask of shape {tuple(points.shape[:2])}, True for real points"
+    if mask.shape != points.shape[:2] or mask.dtype != torch.bool:
+        raise ShapeError(f"{expected}, got {tuple(mask.shape)} of {mask.dtype}. Hint: mask.bool(), one per point")
+    real = mask.sum(1)
+    if len(real) and int(real.min()) < least:
+        cloud = int(real.argmin())
+        raise InputError(
+            f"{caller} needs at least {least} real point{'s' * (least > 1)} in every cloud, "
+            f"cloud {cloud} has {int(real[cloud])}. Hint: ask for fewer, or drop the cloud"
+        )
+
+
+def _hint(points: Tensor, channels: int | None) -> str:
+    if points.dim() == 2:
+        return "add the batch, points[None]"
+    if points.dim() == 3 and channels in points.shape[1:2]:
+        return "move the coordinates last, points.mT"
+    return "the last axis holds the coordinates of a point" + (f", channels={points.shape[-1]}" if points.dim() else "")

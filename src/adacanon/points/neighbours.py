@@ -1,0 +1,177 @@
+r"""Farthest-point sampling, nearest neighbours and ball queries, exact, in plain torch.
+
+What is chosen depends on the distances alone, so neither on the order of points nor on a rotation or translation of a
+cloud, ties and rounding aside. Masks (batch, points) are True for real points; padding is never chosen.
+Distances are not differentiated: indices come out, and the caller gathers with gradients.
+"""
+
+import torch
+from torch import Tensor
+
+from adacanon.errors import InputError, ShapeError
+from adacanon.points.clouds import check_clouds, check_mask
+
+FEW_CHANNELS = 8
+"""Up to here a sum of squared differences is as fast as the expanded square, and has no cancellation."""
+
+
+@torch.no_grad()
+def farthest_points(points: Tensor, count: int, *, mask: Tensor | None = None) -> Tensor:
+    r"""Indices :math:`i_1, i_2, \dots` with :math:`i_{k+1} \in \arg\max_i \min_{j \le k} \|x_i - x_{i_j}\|`.
+
+    The first one is the point farthest from the centroid (implementations that start at a random or at the first
+    point give another subset for another order). Of points that tie, the first is taken. No index comes twice, also
+    where points coincide.
+
+    Shape:
+        (batch, points, channels) -> (batch, count)
+
+    Reference:
+        Eldar, Lindenbaum, Porat & Zeevi, "The farthest point strategy for progressive image sampling", 1997.
+    """
+    check_clouds("farthest_points", points)
+    _check_count("farthest_points", "count", count, points, mask)
+    axes = _without_padding(_at_least_float32(points), mask).permute(2, 0, 1).contiguous()
+    difference, latest = torch.empty_like(axes), torch.empty_like(axes[0])
+    torch.sum(torch.sub(axes, _centroids(axes, mask), out=difference).square_(), 0, out=latest)
+    distance = torch.full_like(latest, torch.inf)  # to the chosen points; below zero for what cannot be chosen
+    if mask is not None:
+        distance.masked_fill_(~mask, -1)
+        latest.masked_fill_(~mask, -1)
+    chosen = latest.argmax(1, keepdim=True)
+    indices = [chosen]
+    for _ in range(count - 1):
+        torch.sub(axes, axes.gather(2, chosen.expand(len(axes), -1, 1)), out=difference)
+        torch.sum(difference.square_(), 0, out=latest)
+        torch.minimum(distance, latest, out=distance).scatter_(1, chosen, -1)
+        chosen = distance.argmax(1, keepdim=True)
+        indices.append(chosen)
+    return torch.cat(indices, 1)
+
+
+@torch.no_grad()
+def nearest_neighbours(points: Tensor, k: int, *, queries: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    r"""The k points nearest to every query, nearest first; ties in no particular order.
+
+    Without ``queries`` these are the points themselves; every point is then its own first neighbour, unless others
+    coincide with it.
+
+    Shape:
+        points (batch, points, channels), queries (batch, queries, channels) -> (batch, queries, k)
+    """
+    check_clouds("nearest_neighbours", points)
+    queries = points if queries is None else queries
+    _check_queries("nearest_neighbours", "queries", queries, points)
+    _check_count("nearest_neighbours", "k", k, points, mask)
+    return _nearest(points, queries, k, mask)[1]
+
+
+@torch.no_grad()
+def ball_query(points: Tensor, centres: Tensor, radius: float, count: int, *, mask: Tensor | None = None) -> Tensor:
+    r"""Up to ``count`` points with :math:`\|x_i - c\| \le \mathrm{radius}`, nearest first.
+
+    Places that are left over repeat the nearest point, which changes no maximum over the ball. If the ball is empty,
+    which cannot be where the centre is one of the points, all places hold the nearest point outside.
+    PointNet++ takes the first points of the ball by index instead: where the ball holds more than ``count``,
+    that choice depends on the order of points, and this one does not.
+
+    Shape:
+        points (batch, points, channels), centres (batch, centres, channels) -> (batch, centres, count)
+    """
+    check_clouds("ball_query", points)
+    _check_queries("ball_query", "centres", centres, points)
+    if not (radius > 0 and count > 0):
+        raise InputError(f"ball_query needs a radius and a count above zero, got {radius} and {count}")
+    if mask is not None:
+        check_mask("ball_query", mask, points)
+    squared, nearest = _nearest(points, centres, min(count, points.shape[1]), mask)
+    within = torch.where(squared <= radius**2, nearest, nearest[..., :1])
+    repeated = within[..., :1].expand(-1, -1, count - within.shape[-1])
+    return torch.cat([within, repeated], -1)
+
+
+def squared_distances(queries: Tensor, points: Tensor) -> Tensor:
+    r""":math:`\|q_i - x_j\|^2` for one cloud.
+
+    :math:`|q|^2 - 2q^\top x + |x|^2` loses the distances that are small beside :math:`|x|`. So few channels are
+    summed directly; many are expanded in float64 around the centroid. Inputs in float64 are always summed directly.
+
+    Shape:
+        (queries, channels), (points, channels) -> (queries, points)
+    """
+    if points.shape[-1] > FEW_CHANNELS and points.dtype != torch.float64:
+        centre = points.double().mean(0)
+        q, x = queries.double() - centre, points.double() - centre
+        norms = q.square().sum(-1, keepdim=True) + x.square().sum(-1)
+        return torch.addmm(norms, q, x.T, alpha=-2).float().clamp_(min=0)
+    q, x = _at_least_float32(queries), _at_least_float32(points)
+    squared = q.new_zeros(len(q), len(x))
+    for a, b in zip(q.unbind(-1), x.unbind(-1), strict=True):
+        difference = a[:, None] - b
+        squared.addcmul_(difference, difference)
+    return squared
+
+
+def smallest(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k smallest entries of every row, sorted, and their columns: ``topk``, but faster for k above columns / 64.
+
+    There ``topk`` no longer sorts partially. The entries of a row are written as a table with eight lines; a column
+    of the table that holds one of the k smallest entries is among the k columns with the smallest minima. So
+    one selection among an eighth of the entries and one among 8k are enough.
+
+    Shape:
+        (rows, columns) -> (rows, k), (rows, k)
+    """
+    lines, columns = 8, values.shape[1]
+    if 64 * k <= columns or lines * k > columns or columns % lines:
+        found = values.topk(k, largest=False)
+        return found.values, found.indices
+    table = values.view(len(values), lines, -1)
+    kept = table.amin(1).topk(k, largest=False, sorted=False).indices
+    found = table.gather(2, kept[:, None].expand(-1, lines, -1)).flatten(1).topk(k, largest=False)
+    return found.values, found.indices // k * table.shape[2] + kept.gather(1, found.indices % k)
+
+
+def _nearest(points: Tensor, queries: Tensor, k: int, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Squared distances and indices (batch, queries, k), cloud by cloud: the table of one cloud stays in cache."""
+    squared = queries.new_empty(*queries.shape[:2], k, dtype=_at_least_float32(points[:0]).dtype)
+    indices = torch.empty_like(squared, dtype=torch.long)
+    for i, (cloud, at) in enumerate(zip(_without_padding(points, mask), queries, strict=True)):
+        table = squared_distances(at.to(cloud.dtype), cloud)
+        if mask is not None:
+            table.masked_fill_(~mask[i], torch.inf)
+        squared[i], indices[i] = smallest(table, k)
+    return squared, indices
+
+
+def _centroids(axes: Tensor, mask: Tensor | None) -> Tensor:
+    """(channels, batch, 1), in float64 so that the order of points hardly matters."""
+    real = axes.shape[-1] if mask is None else mask.sum(1, keepdim=True)
+    return (axes.sum(-1, keepdim=True, dtype=torch.float64) / real).to(axes.dtype)
+
+
+def _without_padding(points: Tensor, mask: Tensor | None) -> Tensor:
+    """Zeros for padding, whatever it was, so that it spoils no sum."""
+    return points if mask is None else points.masked_fill(~mask[..., None], 0)
+
+
+def _at_least_float32(points: Tensor) -> Tensor:
+    return points if points.dtype in (torch.float32, torch.float64) else points.float()
+
+
+def _check_queries(caller: str, name: str, queries: Tensor, points: Tensor) -> None:
+    batch, _, channels = points.shape
+    if queries.dim() != 3 or queries.shape[0] != batch or queries.shape[2] != channels:
+        raise ShapeError(
+            f"{caller} expects {name} of shape ({batch}, {name}, {channels}) for points of shape "
+            f"{tuple(points.shape)}, got {tuple(queries.shape)}. Hint: one batch and the same coordinates"
+        )
+
+
+def _check_count(caller: str, name: str, count: int, points: Tensor, mask: Tensor | None) -> None:
+    if not 0 < count <= points.shape[1]:
+        raise InputError(
+            f"{caller} expects {name} in 1..{points.shape[1]}, the points of a cloud, got {count}. Hint: ask for fewer"
+        )
+    if mask is not None:
+        check_mask(caller, mask, points, least=count)

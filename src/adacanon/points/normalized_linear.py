@@ -1,0 +1,80 @@
+"""A linear layer and its batch normalization as one linear map."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from adacanon.errors import InputError
+
+
+class NormalizedLinear(nn.Module):
+    r"""Batch normalization of :math:`z = Wx`, folded into the layer: :math:`x \mapsto W'x + b'` with
+
+    .. math:: W' = \mathrm{diag}(s)\,W, \quad b' = \beta - s\mu, \quad s = \gamma / \sqrt{v + \epsilon}.
+
+    In evaluation :math:`\mu, v` are the running statistics. In training they follow from the layer's input,
+    :math:`\mu = W\bar x` and :math:`v = \mathrm{diag}(W\,\mathrm{Cov}(x)\,W^\top)`. So the products z are never
+    normalised one by one in either mode, and a caller that needs only some of them (a maximum over many rows) takes
+    :meth:`folded` and leaves the others out. Values, gradients and running statistics are those of ``nn.Linear``
+    and ``nn.BatchNorm1d`` up to rounding; hooks of the two modules are not called, and statistics are per process.
+
+    It pays where rows are many and inputs are narrow: Cov(x) costs rows x inputs².
+
+    Args:
+        inputs: columns of a row.
+        outputs: columns of the answer.
+        batch_norm: without it, an ordinary linear layer with a bias.
+
+    Shape:
+        (rows, inputs) -> (rows, outputs)
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, batch_norm: bool = True) -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs, bias=not batch_norm)
+        self.norm = nn.BatchNorm1d(outputs) if batch_norm else None
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return functional.linear(rows, *self.folded(rows))
+
+    def folded(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """:math:`W'` (outputs, inputs) and :math:`b'` (outputs,); in training, updates the running statistics."""
+        weight, norm = self.linear.weight, self.norm
+        if norm is None:
+            return weight, self.linear.bias
+        if not isinstance(norm, nn.BatchNorm1d):
+            raise InputError(
+                f"NormalizedLinear folds BatchNorm1d, got {type(norm).__name__}. "
+                "Hint: its statistics are per process, do not convert it to SyncBatchNorm"
+            )
+        with torch.autocast(rows.device.type, enabled=False):
+            mean, variance = self._of_batch(rows, norm) if norm.training else _running(norm)
+            scale = norm.weight * (variance + norm.eps).rsqrt()
+            return weight * scale[:, None], norm.bias - mean * scale
+
+    def _of_batch(self, rows: Tensor, norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+        """Mean and variance of the products over the rows of a batch."""
+        weight = self.linear.weight
+        rows = rows.to(weight.dtype)
+        centre = rows.mean(0)
+        centred = rows - centre
+        covariance = centred.T @ centred / len(rows)
+        mean, variance = weight @ centre, ((weight @ covariance) * weight).sum(1).clamp(min=0)
+        _track(norm, mean.detach(), variance.detach(), len(rows))
+        return mean, variance
+
+
+def _running(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    return norm.running_mean, norm.running_var
+
+
+def _track(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, rows: int) -> None:
+    """What a training call of ``BatchNorm1d`` does to its buffers."""
+    assert norm.num_batches_tracked is not None
+    running_mean, running_variance = _running(norm)
+    norm.num_batches_tracked += 1
+    share = 1 / int(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
+    running_mean.lerp_(mean, share)
+    running_variance.lerp_(variance * (rows / max(rows - 1, 1)), share)

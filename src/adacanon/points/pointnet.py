@@ -1,0 +1,123 @@
+"""PointNet: one function of every point, the maximum over the points, a head."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.errors import InputError, ShapeError
+from adacanon.points.clouds import check_clouds, check_mask
+from adacanon.points.normalized_linear import NormalizedLinear
+
+CACHED_ROWS = 1024
+"""Points that go through the widest layer together; more of them fall out of a processor's cache."""
+
+
+class PointNet(nn.Module):
+    r""":math:`f(X) = \mathrm{head}\bigl(\max_i \phi(x_i)\bigr)` with an MLP :math:`\phi` shared by all points.
+
+    Linear layers with batch normalization and ReLU; dropout before the last layer of the head. This is the
+    "PointNet (vanilla)" of the reference: without its input and feature transforms, which are learned
+    alignments, that is, canonicalizations of their own. It is invariant to the order of points, not to rotations.
+
+    The widest layer is the last one before the maximum, and of its products only the largest are used. They are found
+    without gradients, a few clouds at a time, and differentiated at the points that attain them. The batch
+    normalization needs no products (:class:`NormalizedLinear`), its ReLU is taken after the maximum. For 32 clouds of
+    1024 points on one thread this takes 0.13 s in evaluation and 0.4 s for a step of training; layer by layer it is
+    0.34 s (0.26 s with folded normalization) and 1.2 s.
+
+    Args:
+        classes: outputs.
+        channels: coordinates of a point.
+        widths: of the layers shared by all points; the last one is the width of the maximum.
+        head: widths of the hidden layers after the maximum.
+        dropout: share of the units before the last layer that are dropped in training.
+        batch_norm: normalise after every hidden layer.
+
+    Shape:
+        points (batch, points, channels), and for padded clouds a mask (batch, points), True for real points
+        -> (batch, classes)
+
+    Example:
+        >>> PointNet(10)(torch.randn(4, 128, 3)).shape
+        torch.Size([4, 10])
+
+    Reference:
+        Qi, Su, Mo & Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and Segmentation", CVPR 2017.
+    """
+
+    def __init__(
+        self,
+        classes: int,
+        *,
+        channels: int = 3,
+        widths: Sequence[int] = (64, 64, 64, 128, 1024),
+        head: Sequence[int] = (512, 256),
+        dropout: float = 0.3,
+        batch_norm: bool = True,
+    ) -> None:
+        super().__init__()
+        if not widths:
+            raise InputError("PointNet needs at least one layer before the maximum, got widths=()")
+        self.channels = channels
+        *layers, last = (NormalizedLinear(a, b, batch_norm=batch_norm) for a, b in pairwise([channels, *widths]))
+        self.layers, self.last = nn.ModuleList(layers), last
+        self.head = _head([widths[-1], *head], classes, dropout=dropout, batch_norm=batch_norm)
+
+    def forward(self, points: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.head(self.features(points, mask))
+
+    def features(self, points: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The maximum over the points (batch, widths[-1])."""
+        self._check(points, mask)
+        rows = points.flatten(0, 1) if mask is None else points[mask]
+        for layer in self.layers:
+            rows = layer(rows).relu_()
+        weight, bias = self.last.folded(rows)
+        clouds = rows.unflatten(0, points.shape[:2]) if mask is None else rows[_padded_by_repetition(mask)]
+        return (largest_products(clouds, weight) + bias).relu()
+
+    def _check(self, points: Tensor, mask: Tensor | None) -> None:
+        check_clouds("PointNet", points, self.channels)
+        if mask is not None:
+            check_mask("PointNet", mask, points)
+        normalised = any(isinstance(module, nn.BatchNorm1d) and module.training for module in self.head)
+        if normalised and len(points) < 2:
+            raise ShapeError(
+                f"PointNet normalises over the clouds of a batch in training and needs two of them, got {len(points)}. "
+                "Hint: model.eval(), a DataLoader with drop_last=True, or batch_norm=False"
+            )
+
+
+def largest_products(clouds: Tensor, weight: Tensor) -> Tensor:
+    r""":math:`\max_i w_c \cdot x_i` for every cloud and every row :math:`w_c`, without keeping the products.
+
+    With gradients, the maximizing points are searched first, and then one product per cloud and row is
+    differentiated (of points that tie, the first gets the gradient).
+
+    Shape:
+        clouds (batch, points, channels), weight (rows, channels) -> (batch, rows)
+    """
+    points = clouds.shape[1]
+    parts = clouds.split(max(1, CACHED_ROWS // points))
+    if not (torch.is_grad_enabled() and (clouds.requires_grad or weight.requires_grad)):
+        return torch.cat([(part.flatten(0, 1) @ weight.T).unflatten(0, (-1, points)).amax(1) for part in parts])
+    with torch.no_grad():
+        winners = torch.cat([(weight @ part.flatten(0, 1).T).unflatten(1, (-1, points)).argmax(2) for part in parts], 1)
+    chosen = clouds[torch.arange(len(clouds), device=clouds.device)[:, None], winners.T]
+    return (chosen * weight).sum(-1)
+
+
+def _padded_by_repetition(mask: Tensor) -> Tensor:
+    """For every place (batch, points) its row among the real points; padding repeats the first one of its cloud."""
+    rows = mask.flatten().cumsum(0).view_as(mask) - 1
+    first = rows.gather(1, mask.int().argmax(1, keepdim=True))
+    return torch.where(mask, rows, first)
+
+
+def _head(widths: Sequence[int], classes: int, *, dropout: float, batch_norm: bool) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for a, b in pairwise(widths):
+        layers += [nn.Linear(a, b, bias=not batch_norm), *([nn.BatchNorm1d(b)] if batch_norm else []), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Dropout(dropout), nn.Linear(widths[-1], classes))
