@@ -123,3 +123,39 @@ def test_settings_that_mean_nothing_are_refused() -> None:
     model = Canonicalized(cloud_network(), Mirror(), CoarseToFine()).eval()
     with pytest.raises(SpaceError, match="no coarse views"):
         model(clouds())
+
+
+@pytest.mark.parametrize("budget", [1, 2.5, 5, 12, 40])
+@pytest.mark.parametrize(
+    "search",
+    [
+        RandomSearch(50),
+        GridSearch(50),
+        GridSearch(points=torch.eye(3).expand(50, -1, -1)),
+        AnchoredSearch(48),
+        CoarseToFine(RandomSearch(50), size=8),
+        CoarseToFine(GridSearch(50), size=8, contenders=5, keep=3, steps=2),
+    ],
+    ids=repr,
+)
+def test_a_budget_is_kept(search: Maximizer, budget: float) -> None:
+    model = Canonicalized(MaxNetwork(), Rotations(), search).eval()
+    anchors = 3 if isinstance(search, AnchoredSearch) else 0
+    found = model.canonicalize(large_clouds(), budget=budget)
+    assert 0 < found.evaluations <= max(budget, 1 + 8 / POINTS) + anchors
+    for d in range(CLASSES):
+        torch.testing.assert_close(model.network(found.forms()[:, d])[:, d], found.logits[:, d])
+
+
+def test_a_larger_budget_finds_more() -> None:
+    model = Canonicalized(MaxNetwork(), Rotations(), CoarseToFine(RandomSearch(1000), size=8)).eval()
+    found = [float(model.canonicalize(large_clouds(20), budget=budget).scores.amax(1).mean()) for budget in (2, 10, 50)]
+    assert found[0] < found[1] < found[2]
+
+
+def test_a_budget_that_cannot_be_kept_is_refused() -> None:
+    model = Canonicalized(MaxNetwork(), Rotations(), SampleAndRefine(5)).eval()
+    with pytest.raises(InputError, match="cannot keep a budget"):
+        model(large_clouds(), budget=10)
+    with pytest.raises(InputError, match="at least one"):
+        model(large_clouds(), budget=0.5)

@@ -12,7 +12,15 @@ from adacanon.core import (
 )
 from adacanon.errors import AdacanonError
 from adacanon.families import Composition
-from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Restarts, SampleAndRefine
+from adacanon.maximizers import (
+    AnchoredSearch,
+    CoarseToFine,
+    GridSearch,
+    RandomSearch,
+    Remembered,
+    Restarts,
+    SampleAndRefine,
+)
 
 __version__ = "0.1.0"
 
@@ -28,6 +36,7 @@ __all__ = [
     "NegativeEntropy",
     "Objective",
     "RandomSearch",
+    "Remembered",
     "Restarts",
     "SampleAndRefine",
     "one_vs_rest",

@@ -131,10 +131,24 @@ class Canonicalized(nn.Module):
         lines = (f"{name}={getattr(self, name)!r}," for name in names)
         return "\n".join((*lines, f"chunk={self.chunk or 'automatic'}"))
 
-    def forward(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
-        """Class scores (batch, classes) at the canonical forms; with a shared prior, the outputs at the shared form."""
+    def forward(
+        self,
+        g: Any,
+        *,
+        ids: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        budget: float | None = None,
+    ) -> Tensor:
+        """Class scores (batch, classes) at the canonical forms; with a shared prior, the outputs at the shared form.
+
+        Args:
+            ids: names of the samples, for searches that remember them from epoch to epoch.
+            generator: source of the candidates, in place of the model's own.
+            budget: evaluations of the network per input that the search may take at most, one on a coarse view counted
+                by its share; None leaves the search as it is.
+        """
         g = self.prepare(g)
-        found, landscape = self.search(g, ids=ids, generator=generator)
+        found, landscape = self.search(g, ids=ids, generator=generator, budget=budget)
         return self._at(g, found, landscape)
 
     def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor:
@@ -142,11 +156,18 @@ class Canonicalized(nn.Module):
         first, inverse = self._distinct(owner, u, landscape)
         return self._outputs(g, take(u, first), owner[first], landscape.chunk)[inverse]
 
-    def canonicalize(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Canonical:
-        """Search, and return everything that was found; no gradients."""
+    def canonicalize(
+        self,
+        g: Any,
+        *,
+        ids: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        budget: float | None = None,
+    ) -> Canonical:
+        """Search, and return everything that was found; no gradients. Arguments as in ``forward``."""
         with torch.no_grad():
             g = self.prepare(g)
-            found, landscape = self.search(g, ids=ids, generator=generator)
+            found, landscape = self.search(g, ids=ids, generator=generator, budget=budget)
             with _evaluation_mode(self.network):
                 logits = self._at(g, found, landscape)
             batch, forms = found.values.shape
@@ -175,7 +196,12 @@ class Canonicalized(nn.Module):
         return g
 
     def search(
-        self, g: Tree, *, ids: Tensor | None = None, generator: torch.Generator | None = None
+        self,
+        g: Tree,
+        *,
+        ids: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        budget: float | None = None,
     ) -> tuple[Found, Landscape]:
         """The maximizer's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
         device = tensors(g)[0].device.type
@@ -192,6 +218,8 @@ class Canonicalized(nn.Module):
             landscape = Landscape(network, self.family, self.prior, g, chunk=self.chunk, ids=ids)
             maximizer = self.in_training or self.maximizer if self.training else self.maximizer
             try:
+                if budget is not None:
+                    maximizer = _within(maximizer, budget, landscape)
                 found = maximizer.maximize(landscape, generator=generator or self._next_generator())
             except AdacanonError as error:
                 error.add_note(f"while {maximizer!r} searched {self.family!r} for a batch of {landscape.batch}")
@@ -270,6 +298,14 @@ def _check_parts(family: Any, maximizer: Any, prior: Any) -> None:
             f"The maximizer must be an object with a method maximize, got {maximizer!r}. "
             "Hint: an instance such as SampleAndRefine(samples=50, steps=3)"
         )
+
+
+def _within(maximizer: Maximizer, budget: float, landscape: Landscape) -> Maximizer:
+    if not budget >= 1:
+        raise InputError(f"budget must be at least one evaluation of the network per input, got {budget}")
+    if not hasattr(maximizer, "within"):
+        raise InputError(f"{maximizer!r} cannot keep a budget. Hint: give it a method within(budget, landscape)")
+    return maximizer.within(budget, landscape)
 
 
 def _check_ids(ids: Any, batch: int) -> None:

@@ -25,7 +25,7 @@ from adacanon.core.pytree import (
     unflatten_leading,
 )
 from adacanon.core.space import Space
-from adacanon.errors import ScoreError, ShapeError, SpaceError
+from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
 
 AUTOMATIC_CHUNK_NUMBERS = 2**13
 """An automatic chunk holds this many input numbers: what the layers make of them then stays in the cache."""
@@ -56,6 +56,12 @@ class Maximizer(ABC):
     @abstractmethod
     def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> Found:
         """Search the transformation of largest value for every input and form."""
+
+    def within(self, budget: float, landscape: "Landscape") -> "Maximizer":
+        """The same search for at most ``budget`` evaluations of the network per input."""
+        raise InputError(
+            f"{self!r} cannot keep a budget. Hint: RandomSearch, GridSearch, AnchoredSearch and CoarseToFine can"
+        )
 
 
 @dataclass
@@ -135,15 +141,17 @@ class Landscape:
         self._check(value.unsqueeze(1), owner)
         return value.reshape(shape), unflatten_leading(concatenate(gradients), tuple(shape))
 
+    def share(self, size: int) -> float:
+        """What an evaluation on coarse views of this size costs, as a share of one on the inputs themselves."""
+        return row_numel(self._view(size)) / row_numel(self.g)
+
     @contextmanager
     def coarse(self, size: int, *, reduced: bool = True) -> Iterator["Landscape"]:
         """The landscape of coarse views of the inputs, in reduced precision where the hardware has it.
 
         Its evaluations count by their share of a whole input.
         """
-        view = self.family.coarse(self.g, size)
-        if view is None:
-            raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
+        view = self._view(size)
         dtype = reduced_precision(self.device.type) if reduced else None
         network = in_precision(self.network, self.device.type, dtype)
         landscape = Landscape(network, self.family, self.prior, view, ids=self.ids)
@@ -153,6 +161,12 @@ class Landscape:
     def place(self, points: Tree) -> Tree:
         """Points as drawn by a space, on the device and in the precision of the batch."""
         return cast_like(points, self.g)
+
+    def _view(self, size: int) -> Tree:
+        view = self.family.coarse(self.g, size)
+        if view is None:
+            raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
+        return view
 
     def _chunks(self, u: Tree, owner: Tensor) -> list[tuple[int, int]]:
         total = owner.shape[0]

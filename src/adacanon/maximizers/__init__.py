@@ -4,7 +4,8 @@ from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
+from adacanon.maximizers.remembered import Remembered
 from adacanon.maximizers.restarts import Restarts
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
-__all__ = ["AnchoredSearch", "CoarseToFine", "GridSearch", "RandomSearch", "Restarts", "SampleAndRefine"]
+__all__ = ["AnchoredSearch", "CoarseToFine", "GridSearch", "RandomSearch", "Remembered", "Restarts", "SampleAndRefine"]

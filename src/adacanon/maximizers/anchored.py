@@ -1,7 +1,7 @@
 """Candidates that move with the input."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -42,6 +42,9 @@ class AnchoredSearch(CandidateSearch):
         per_input = tensors(anchors)[0].shape[1]
         for block in draws(landscape, -(-self.samples // per_input), generator):
             yield _composed(landscape.space, block, anchors)
+
+    def limited(self, count: int) -> "AnchoredSearch":
+        return replace(self, samples=min(count, self.samples), steps=0)
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         found = super().maximize(landscape, generator=generator)

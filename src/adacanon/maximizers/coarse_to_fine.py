@@ -1,7 +1,7 @@
 """All candidates on a coarse view of the input, the finalists on the input itself."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -82,6 +82,13 @@ class CoarseToFine(Maximizer):
         form = values[0].topk(min(self.contenders, values.shape[2])).indices
         finalists = map_tensors(lambda leaf: leaf[:, *_places(form)].transpose(1, 2).flatten(0, 1), points)
         return self._refined(landscape, best_finalist(landscape, finalists))
+
+    def within(self, budget: float, landscape: Landscape) -> "CoarseToFine":
+        """Half of the budget for finalists, the other half for candidates on the coarse view; no refinement."""
+        finalists = max(1, min(int(budget / 2), self.keep * self.contenders))
+        count = max(1, int((budget - finalists) / landscape.share(self.size)))
+        keep = min(self.keep, finalists)
+        return replace(self, search=self.search.limited(count), keep=keep, contenders=finalists // keep, steps=0)
 
     def _refined(self, landscape: Landscape, found: Found) -> Found:
         if not self.steps:

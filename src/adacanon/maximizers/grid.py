@@ -1,12 +1,12 @@
 """Search over a finite or covering set."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
 from adacanon.core.maximizer import Landscape
-from adacanon.core.pytree import Tree, tensors
+from adacanon.core.pytree import Tree, slice_rows, tensors
 from adacanon.core.space import candidates
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import CandidateSearch, split_blocks
@@ -37,3 +37,8 @@ class GridSearch(CandidateSearch):
         points = landscape.space.cover(self.size) if self.points is None else self.points
         for block in split_blocks(points):
             yield candidates(landscape.space, landscape.place(block), landscape.batch)
+
+    def limited(self, count: int) -> "GridSearch":
+        if self.points is not None:
+            return replace(self, points=slice_rows(self.points, 0, count))
+        return replace(self, size=count if self.size is None else min(count, self.size))

@@ -1,7 +1,7 @@
 """Random maximization by sampling alone (paper: appendix "Random Maximization")."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -28,3 +28,6 @@ class RandomSearch(CandidateSearch):
 
     def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         return draws(landscape, self.samples, generator)
+
+    def limited(self, count: int) -> "RandomSearch":
+        return replace(self, samples=min(count, self.samples))

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -22,6 +23,13 @@ class CandidateSearch(Maximizer):
     @abstractmethod
     def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         """The candidates in blocks (count, batch, *point)."""
+
+    @abstractmethod
+    def limited(self, count: int) -> Self:
+        """The same search with at most so many candidates."""
+
+    def within(self, budget: float, landscape: Landscape) -> Self:
+        return self.limited(max(1, int(budget)))
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         return best_of(landscape, self.candidates(landscape, generator))
