@@ -18,6 +18,7 @@ ALLOWED = {
     "spaces": BASE,
     "maximizers": BASE,
     "families": BASE | {"spaces"},
+    "frozen": BASE,
     "graphs": ENGINE | {"folders"},
     "points": ENGINE,
     "testing": ENGINE | {"points"},

@@ -1,0 +1,33 @@
+"""A trained AC-PointNet for the benchmarks that need one, made once and kept in the cache folder."""
+
+import torch
+
+from adacanon.core import Canonicalized
+from adacanon.experiments.clouds import PosedClouds, canonicalized, modelnet, posed
+from adacanon.experiments.run import Run
+from adacanon.folders import cache_folder
+from adacanon.maximizers import CoarseToFine, RandomSearch
+from adacanon.points.pointnet import PointNet
+from adacanon.training.loop import Schedule, Sitting, train
+
+SETTINGS = {"classes": 40, "points": 256, "epochs": 8, "batch": 32, "learning_rate": 1e-3, "draws": 50, "size": 32}
+SETTINGS |= {"forms": 1.5, "seed": 0}
+
+
+def trained(settings: dict[str, float] | None = None) -> tuple[PointNet, PosedClouds]:
+    """The network in evaluation mode, and the clouds with test poses; a training that was interrupted goes on."""
+    options = {**SETTINGS, **(settings or {})}
+    run = Run.of("benchmarks", "AC-PointNet", "ModelNet40", 0, options)
+    data = posed(modelnet(options["classes"], options["points"]), seed=options["seed"])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(options["seed"])
+        network = PointNet(data.classes)
+        search = CoarseToFine(RandomSearch(options["draws"]), size=options["size"], contenders=0)
+        learner = canonicalized(network, data, search, forms=options["forms"])
+        schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
+        path = cache_folder() / "benchmarks" / f"{run.key}.pt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sitting = Sitting(path, on_epoch=lambda epoch, loss: print(f"  training, epoch {epoch}: loss {loss:.3f}"))
+        train(learner, data.parts, schedule, generator=torch.Generator().manual_seed(options["seed"]), sitting=sitting)
+    assert isinstance(learner.module, Canonicalized)
+    return network.eval(), data
