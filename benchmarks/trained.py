@@ -10,7 +10,7 @@ from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.points.pointnet import PointNet
 from adacanon.training.loop import Schedule, Sitting, train
 
-SETTINGS = {"classes": 40, "points": 256, "epochs": 8, "batch": 32, "learning_rate": 1e-3, "draws": 50, "size": 32}
+SETTINGS = {"classes": 40, "points": 1024, "epochs": 4, "batch": 32, "learning_rate": 1e-3, "draws": 50, "size": 64}
 SETTINGS |= {"forms": 1.5, "seed": 0}
 
 

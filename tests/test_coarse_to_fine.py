@@ -49,7 +49,9 @@ def test_a_view_of_all_points_and_all_classes_is_the_search_itself(search: Maxim
     assert torch.equal(found.parameters, expected.parameters)
 
 
-@pytest.mark.parametrize("options", [{}, {"contenders": 1, "keep": 1}, {"steps": 3}, {"contenders": 99}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"contenders": 1, "keep": 1}, {"steps": 3}, {"coarse_steps": 2}, {"contenders": 99}], ids=str
+)
 def test_values_are_those_of_the_network_on_the_whole_input(options: dict[str, int]) -> None:
     where = landscape()
     found = found_by(CoarseToFine(RandomSearch(40), size=8, **options), where)
@@ -63,6 +65,16 @@ def test_steps_only_help_and_only_the_contenders() -> None:
     gain = refined.values - plain.values
     assert bool((gain >= 0).all())
     assert bool(((gain > 0).sum(1) == 2).all())
+
+
+def test_coarse_steps_climb_on_the_view() -> None:
+    """Where the view is the whole input, every finalist only gains."""
+    plain, climbed = (
+        found_by(CoarseToFine(RandomSearch(20), size=POINTS, contenders=2, keep=3, coarse_steps=steps))
+        for steps in (0, 5)
+    )
+    gain = (climbed.values - plain.values).topk(2).values
+    assert bool((gain > 0).all())
 
 
 def test_coarse_winners_alone_are_estimates() -> None:
@@ -134,7 +146,7 @@ def test_settings_that_mean_nothing_are_refused() -> None:
         GridSearch(points=torch.eye(3).expand(50, -1, -1)),
         AnchoredSearch(48),
         CoarseToFine(RandomSearch(50), size=8),
-        CoarseToFine(GridSearch(50), size=8, contenders=5, keep=3, steps=2),
+        CoarseToFine(GridSearch(50), size=8, contenders=5, keep=3, steps=2, coarse_steps=2),
     ],
     ids=repr,
 )

@@ -84,6 +84,7 @@ class Landscape:
     chunk: int | None = None
     ids: Tensor | None = None
     pairs_evaluated: float = field(default=0, init=False)
+    _views: dict[int, Tree] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.batch = batch_size(self.g)
@@ -163,10 +164,12 @@ class Landscape:
         return cast_like(points, self.g)
 
     def _view(self, size: int) -> Tree:
-        view = self.family.coarse(self.g, size)
-        if view is None:
-            raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
-        return view
+        if size not in self._views:
+            view = self.family.coarse(self.g, size)
+            if view is None:
+                raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
+            self._views[size] = view
+        return self._views[size]
 
     def _chunks(self, u: Tree, owner: Tensor) -> list[tuple[int, int]]:
         total = owner.shape[0]

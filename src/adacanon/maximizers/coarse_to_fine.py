@@ -27,9 +27,10 @@ class CoarseToFine(Maximizer):
     r"""The best of all candidates on a coarse view goes on to the input itself.
 
     1. Every candidate is scored on a coarse view of ``size`` points; each class keeps its best ``keep``.
-    2. The ``contenders`` classes of largest coarse value send theirs on. These finalists, at most contenders x keep for
-       each input and shared by all classes, are scored on the input itself.
-    3. Each class takes the best finalist; the ``contenders`` of largest value are refined by ``steps`` gradient steps.
+    2. The ``contenders`` classes of largest coarse value improve theirs by ``coarse_steps`` gradient steps on the view.
+    3. These finalists, at most contenders x keep for each input and shared by all classes, are scored on the input
+       itself, and each class takes its best.
+    4. The ``contenders`` of largest value go on from their best by ``steps`` gradient steps on the input itself.
 
     Every value returned is one of the network on the whole input. It is the full search's value for classes in
     contention if the coarse view ranks well, and a lower bound for the others: a heuristic, whose error
@@ -44,7 +45,9 @@ class CoarseToFine(Maximizer):
         keep: finalists for each class in contention.
         contenders: classes that may still win.
         steps: gradient steps of the contenders on the whole input.
-        step_size: length of the first step, as a share of the diameter of the space.
+        step_size: length of the first of them, as a share of the diameter of the space.
+        coarse_steps: gradient steps on the coarse view, of every finalist.
+        coarse_step_size: length of the first of them.
         reduced: score the coarse view in bfloat16 where the hardware has it; finalists are always in full precision.
 
     Example:
@@ -57,11 +60,14 @@ class CoarseToFine(Maximizer):
     keep: int = 2
     contenders: int = 3
     steps: int = 0
-    step_size: float = 0.05
+    step_size: float = 0.02
+    coarse_steps: int = 0
+    coarse_step_size: float = 0.05
     reduced: bool = True
 
     def __post_init__(self) -> None:
         check_ascent(self.steps, self.step_size, "riemannian")
+        check_ascent(self.coarse_steps, self.coarse_step_size, "riemannian")
         if not isinstance(self.search, CandidateSearch):
             raise InputError(
                 f"CoarseToFine needs a search over a set of candidates, got {self.search!r}. "
@@ -80,7 +86,13 @@ class CoarseToFine(Maximizer):
         if not self.contenders:
             return Found(map_tensors(lambda leaf: leaf[0], points), values[0])
         form = values[0].topk(min(self.contenders, values.shape[2])).indices
-        finalists = map_tensors(lambda leaf: leaf[:, *_places(form)].transpose(1, 2).flatten(0, 1), points)
+        chosen = map_tensors(lambda leaf: leaf[:, *_places(form)], points)
+        if self.coarse_steps:
+            with landscape.coarse(self.size, reduced=False) as view:
+                chosen = climb(
+                    view, chosen, steps=self.coarse_steps, step_size=self.coarse_step_size, form=form
+                ).parameters
+        finalists = map_tensors(lambda leaf: leaf.transpose(1, 2).flatten(0, 1), chosen)
         return self._refined(landscape, best_finalist(landscape, finalists))
 
     def within(self, budget: float, landscape: Landscape) -> "CoarseToFine":
@@ -88,7 +100,9 @@ class CoarseToFine(Maximizer):
         finalists = max(1, min(int(budget / 2), self.keep * self.contenders))
         count = max(1, int((budget - finalists) / landscape.share(self.size)))
         keep = min(self.keep, finalists)
-        return replace(self, search=self.search.limited(count), keep=keep, contenders=finalists // keep, steps=0)
+        return replace(
+            self, search=self.search.limited(count), keep=keep, contenders=finalists // keep, steps=0, coarse_steps=0
+        )
 
     def _refined(self, landscape: Landscape, found: Found) -> Found:
         if not self.steps:
