@@ -2,11 +2,13 @@
 
 import pytest
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from adacanon.data.tu import GraphDataset
+from adacanon.experiments.spectral_methods import AveragedOverDraws
 from adacanon.experiments.tu import COMMON, DEFAULTS, METHODS, OWN_SETTINGS, TU, chosen, settings
-from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_NODE, TU_SEARCH, TU_SHIFT
+from adacanon.experiments.tu_ablations import LEVERS, TU_ATTRIBUTES, TU_BANDS, TU_LEVERS, TU_NODE, TU_SEARCH, TU_SHIFT
 from adacanon.experiments.tu_data import COLUMNS, TUData
 from adacanon.experiments.tu_runtime import TU_RUNTIME
 from adacanon.training.loop import training_epoch
@@ -95,3 +97,27 @@ class TestTables:
     def test_all_methods_of_a_table_see_the_same_features(self) -> None:
         for table, features in ((TU, "labels"), (TU_ATTRIBUTES, "attributes"), (TU_RUNTIME, "labels")):
             assert {run.options()["features"] for run in table.runs()} == {features}
+
+
+class TestLevers:
+    def test_a_lever_differs_from_the_method_in_one_respect(self) -> None:
+        for row, variant in LEVERS.items():
+            found = TU_LEVERS.settings(row, "PTC", "cpu")
+            base = TU.settings("A-NLSF", "PTC", "cpu")
+            assert {k for k in found if found[k] != base.get(k)} <= set(variant), row
+
+    def test_the_mean_over_sets_of_candidates(self) -> None:
+        class Model(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.canonicalized = torch.nn.Module()
+                self.canonicalized.register_buffer("seed", torch.tensor(5))
+
+            def forward(self, x: Tensor) -> Tensor:
+                return x + self.canonicalized.seed
+
+        averaged = AveragedOverDraws(Model(), 3)
+        x = torch.zeros(2)
+        assert averaged.eval()(x).tolist() == [6.0, 6.0]
+        assert averaged.train()(x).tolist() == [5.0, 5.0]
+        assert int(averaged.model.canonicalized.seed) == 5

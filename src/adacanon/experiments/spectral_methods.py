@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon.core.maximizer import Maximizer
 from adacanon.experiments.graph_methods import Builder, sizes_of
@@ -46,7 +46,28 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         redraw=options["redraw"],
         seed=seed,
     )
-    return canonicalized_classifier(model, data.dataset.labels, encoded_inputs(data, frames, signals))
+    module = AveragedOverDraws(model, options["ensemble"]) if "ensemble" in options else model
+    return canonicalized_classifier(module, data.dataset.labels, encoded_inputs(data, frames, signals))
+
+
+class AveragedOverDraws(nn.Module):
+    """In evaluation, the mean of a model's answers over several sets of candidates."""
+
+    def __init__(self, model: EncodedANLSF, sets: int) -> None:
+        super().__init__()
+        self.model, self.sets = model, sets
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        if self.training:
+            return self.model(*inputs)
+        seed = self.model.canonicalized.seed
+        first = int(seed)
+        answers = []
+        for i in range(self.sets):
+            seed.fill_(first + i)
+            answers.append(self.model(*inputs))
+        seed.fill_(first)
+        return torch.stack(answers).mean(0)
 
 
 def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:

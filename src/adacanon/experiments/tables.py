@@ -9,10 +9,10 @@ from adacanon.experiments.run import Table
 from adacanon.experiments.toy import TOY, TOY_STRICT
 from adacanon.experiments.toy_sensitivity import TOY_SENSITIVITY
 from adacanon.experiments.tu import TU
-from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_NODE, TU_SEARCH, TU_SHIFT
+from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_LEVERS, TU_NODE, TU_SEARCH, TU_SHIFT
 from adacanon.experiments.tu_runtime import TU_RUNTIME
 
-_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_RUNTIME)
+_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_LEVERS, TU_RUNTIME)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 TABLES: dict[str, Table] = {table.name: table for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS, *_FAST)}
 
