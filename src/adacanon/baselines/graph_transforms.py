@@ -22,7 +22,7 @@ def to_spectrum(basis: Tensor, x: Tensor, sizes: Sizes) -> Tensor:
         >>> to_spectrum(torch.ones(3, 1), torch.tensor([[1.0], [2.0], [3.0]]), (1, 2)).flatten().tolist()
         [1.0, 5.0]
     """
-    return _ToSpectrum.apply(basis, x, sizes)
+    return _Product.apply(basis, x, sizes, True)
 
 
 def to_nodes(basis: Tensor, coefficients: Tensor, sizes: Sizes) -> Tensor:
@@ -31,45 +31,29 @@ def to_nodes(basis: Tensor, coefficients: Tensor, sizes: Sizes) -> Tensor:
     Shape:
         basis (nodes, m), coefficients (graphs, m, channels) -> (nodes, channels)
     """
-    return _ToNodes.apply(basis, coefficients, sizes)
+    return _Product.apply(basis, coefficients, sizes, False)
 
 
-class _ToSpectrum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, basis: Tensor, x: Tensor, sizes: Sizes) -> Tensor:
-        ctx.save_for_backward(basis, x)
-        ctx.sizes = sizes
-        return _spectra(basis, x, sizes)
+class _Product(torch.autograd.Function):
+    """Either product; the gradients of each are products of the same two kinds."""
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        basis, x = ctx.saved_tensors
-        for_basis, for_x, _ = ctx.needs_input_grad
-        return (
-            _nodes(x, gradient.mT, ctx.sizes) if for_basis else None,
-            _nodes(basis, gradient, ctx.sizes) if for_x else None,
-            None,
-        )
-
-
-class _ToNodes(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, basis: Tensor, coefficients: Tensor, sizes: Sizes) -> Tensor:
-        ctx.save_for_backward(basis, coefficients)
-        ctx.sizes = sizes
-        return _nodes(basis, coefficients, sizes)
+    def forward(ctx: Any, basis: Tensor, other: Tensor, sizes: Sizes, transposed: bool) -> Tensor:
+        ctx.save_for_backward(basis, other)
+        ctx.sizes, ctx.transposed = sizes, transposed
+        return (_spectra if transposed else _nodes)(basis, other, sizes)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        basis, coefficients = ctx.saved_tensors
-        for_basis, for_coefficients, _ = ctx.needs_input_grad
-        return (
-            _nodes(gradient, coefficients.mT, ctx.sizes) if for_basis else None,
-            _spectra(basis, gradient, ctx.sizes) if for_coefficients else None,
-            None,
-        )
+        basis, other = ctx.saved_tensors
+        needs_basis, needs_other = ctx.needs_input_grad[:2]
+        of_basis = of_other = None
+        if needs_basis:
+            of_basis = _nodes(*((other, gradient.mT) if ctx.transposed else (gradient, other.mT)), ctx.sizes)
+        if needs_other:
+            of_other = (_nodes if ctx.transposed else _spectra)(basis, gradient, ctx.sizes)
+        return of_basis, of_other, None, None
 
 
 def _spectra(basis: Tensor, x: Tensor, sizes: Sizes) -> Tensor:
