@@ -50,7 +50,8 @@ class _Product(torch.autograd.Function):
         needs_basis, needs_other = ctx.needs_input_grad[:2]
         of_basis = of_other = None
         if needs_basis:
-            of_basis = _nodes(*((other, gradient.mT) if ctx.transposed else (gradient, other.mT)), ctx.sizes)
+            left, right = (other, gradient.mT) if ctx.transposed else (gradient, other.mT)
+            of_basis = _nodes(left, right, ctx.sizes)
         if needs_other:
             of_other = (_nodes if ctx.transposed else _spectra)(basis, gradient, ctx.sizes)
         return of_basis, of_other, None, None
