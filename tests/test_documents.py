@@ -15,8 +15,9 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
 def test_the_code_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    exec(compile(code, "README.md", "exec"), {})
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    assert len(blocks) == 2
+    exec(compile("\n".join(blocks), "README.md", "exec"), {})
     assert "torch.Size([8, 10, 256, 3])" in capsys.readouterr().out
 
 
