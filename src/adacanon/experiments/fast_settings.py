@@ -110,4 +110,5 @@ FAST_GRAPHS = ablation(
         "every step, and five refinement steps.",
     ),
     columns=("MUTAG", "ENZYMES"),
+    splits=10,
 )
