@@ -227,3 +227,13 @@ def landscape_of(problem: Problem) -> Landscape:
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def test_scores_at_one_form_of_every_pair_are_those_of_all_forms() -> None:
+    landscape = Landscape(cloud_network(), Rotations(), ClassScore(), clouds(), chunk=3)
+    owner = torch.arange(landscape.batch).repeat(2)
+    u = landscape.place(SO3().sample(len(owner), generator=torch.Generator().manual_seed(0)))
+    every = landscape.scores(u, owner)
+    form = torch.arange(len(owner)) % every.shape[1]
+    assert every.shape[1] > 1
+    assert torch.equal(landscape.scores(u, owner, form), every.gather(1, form.unsqueeze(1)))

@@ -17,6 +17,7 @@ from adacanon.core.pytree import (
     batch_size,
     distinct_rows,
     flatten_leading,
+    joined,
     map_tensors,
     owners,
     slice_rows,
@@ -153,8 +154,8 @@ class Canonicalized(nn.Module):
 
     def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor:
         """Network outputs (pairs, ...) for a list of pairs, equal ones evaluated once; gradients flow."""
-        first, inverse = self._distinct(owner, u, landscape)
-        return self._outputs(g, take(u, first), owner[first], landscape.chunk)[inverse]
+        outputs, place = self._distinct_outputs(g, u, owner, landscape)
+        return outputs[place]
 
     def canonicalize(
         self,
@@ -240,11 +241,16 @@ class Canonicalized(nn.Module):
         if found.exact and isinstance(self.prior, ClassScore) and not self._learns():
             return found.values
         owner = owners(batch, forms, found.values.device)
-        outputs = self.outputs_at(g, flatten_leading(found.parameters, 2), owner, landscape)
+        outputs, place = self._distinct_outputs(g, flatten_leading(found.parameters, 2), owner, landscape)
         self._check_forms(forms, outputs.shape[1])
         if self.prior.shared:
-            return outputs
-        return outputs.unflatten(0, (batch, forms)).diagonal(dim1=1, dim2=2)
+            return outputs[place]
+        return outputs[place.unflatten(0, (batch, forms)), torch.arange(forms, device=place.device)]
+
+    def _distinct_outputs(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> tuple[Tensor, Tensor]:
+        """Outputs of the distinct pairs, and for every pair its place among them."""
+        first, place = self._distinct(owner, u, landscape)
+        return self._outputs(g, take(u, first), owner[first], landscape.chunk), place
 
     @staticmethod
     def _distinct(owner: Tensor, pairs: Tree, landscape: Landscape) -> tuple[Tensor, Tensor]:
@@ -267,11 +273,13 @@ class Canonicalized(nn.Module):
         total = owner.shape[0]
         if chunk is None or self._learns():
             chunk = total
-        parts = [
+        if chunk >= total:
+            return evaluate(self.network, self.family, g, u, owner)
+        parts = (
             evaluate(self.network, self.family, g, slice_rows(u, a, a + chunk), owner[a : a + chunk])
             for a in range(0, total, chunk)
-        ]
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+        )
+        return joined(parts, total)
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from adacanon.core.pytree import (
     Tree,
     batch_size,
     cast_like,
-    concatenate,
     flatten_leading,
+    joined,
     map_tensors,
     owners,
     row_numel,
@@ -104,11 +104,14 @@ class Landscape:
         values = self.scores(flatten_leading(u, 2), owner)
         return values.unflatten(0, (count, self.batch))
 
-    def scores(self, u: Tree, owner: Tensor) -> Tensor:
-        """Values (pairs, forms) of a list of pairs, without gradients."""
+    def scores(self, u: Tree, owner: Tensor, form: Tensor | None = None) -> Tensor:
+        """Values (pairs, forms) of a list of pairs, without gradients; (pairs, 1) if each is asked for one ``form``."""
         with torch.no_grad():
-            parts = [self._rank(slice_rows(u, a, b), owner[a:b]) for a, b in self._chunks(u, owner)]
-        values = torch.cat(parts)
+            parts = (
+                self._chosen(slice_rows(u, a, b), owner[a:b], None if form is None else form[a:b])
+                for a, b in self._chunks(u, owner)
+            )
+            values = joined(parts, owner.shape[0])
         self._check(values, owner)
         return values
 
@@ -122,7 +125,7 @@ class Landscape:
             values = self(flatten_leading(_forms_first(u), 2)).unflatten(0, (count, chosen))
             return values.gather(3, form.transpose(1, 2).unsqueeze(3)).squeeze(3).transpose(1, 2)
         owner = owners(batch, chosen, self.device, count=count)
-        return self.scores(flatten_leading(u, 3), owner).gather(1, form.reshape(-1, 1)).reshape(shape)
+        return self.scores(flatten_leading(u, 3), owner, form.reshape(-1)).reshape(shape)
 
     def value_and_gradient(self, u: Tree, form: Tensor | None = None) -> tuple[Tensor, Tree]:
         """Values (count, batch, n) and ambient gradients at (count, batch, n, *point); forms as in ``values``."""
@@ -133,14 +136,12 @@ class Landscape:
         pairs = flatten_leading(u, 3)
         owner = owners(batch, chosen, self.device, count=count)
         form = form.reshape(-1)
-        values, gradients = [], []
-        for a, b in self._chunks(pairs, owner):
-            value, gradient = self._differentiate(slice_rows(pairs, a, b), owner[a:b], form[a:b])
-            values.append(value)
-            gradients.append(gradient)
-        value = torch.cat(values)
+        parts = (
+            self._differentiate(slice_rows(pairs, a, b), owner[a:b], form[a:b]) for a, b in self._chunks(pairs, owner)
+        )
+        value, gradient = joined(parts, owner.shape[0])
         self._check(value.unsqueeze(1), owner)
-        return value.reshape(shape), unflatten_leading(concatenate(gradients), tuple(shape))
+        return value.reshape(shape), unflatten_leading(gradient, tuple(shape))
 
     def share(self, size: int) -> float:
         """What an evaluation on coarse views of this size costs, as a share of one on the inputs themselves."""
@@ -184,8 +185,12 @@ class Landscape:
         outputs = evaluate(self.network, self.family, self.g, u, owner)
         return self.prior.rank(outputs)
 
+    def _chosen(self, u: Tree, owner: Tensor, form: Tensor | None) -> Tensor:
+        values = self._rank(u, owner)
+        return values if form is None else values.gather(1, form.unsqueeze(1))
+
     def _differentiate(self, u: Tree, owner: Tensor, form: Tensor) -> tuple[Tensor, Tree]:
-        return _slopes(u, lambda u: self._rank(u, owner).gather(1, form.unsqueeze(1)).squeeze(1))
+        return _slopes(u, lambda u: self._chosen(u, owner, form).squeeze(1))
 
     def _grid_chunks(self, count: int) -> list[tuple[int, int]]:
         """Candidates are taken for the whole batch at a time."""

@@ -64,10 +64,26 @@ def owners(batch: int, forms: int, device: torch.device, *, count: int = 1) -> T
     return torch.arange(batch, device=device).repeat_interleave(forms).repeat(count)
 
 
-def concatenate(trees: Iterable[Tree]) -> Tree:
-    """Join trees of the same structure along the leading axis."""
-    first, *rest = trees
-    return map_tensors(lambda *leaves: torch.cat(leaves), first, *rest) if rest else first
+def joined(parts: Iterable[Tree], rows: int) -> Tree:
+    """Parts of the same structure, ``rows`` rows in all, one after the other.
+
+    Each is written to its place as it comes: small parts that stay, between large tensors that pass, would leave
+    holes in the memory, many times what is kept.
+
+    Example:
+        >>> joined((torch.tensor(part) for part in ([1, 2], [3])), 3)
+        tensor([1, 2, 3])
+    """
+    whole: Tree = None
+    start = 0
+    for part in parts:
+        if whole is None:
+            whole = map_tensors(lambda leaf: leaf.new_empty(rows, *leaf.shape[1:]), part)
+        stop = start + batch_size(part)
+        for place, leaf in zip(tensors(whole), tensors(part), strict=True):
+            place[start:stop] = leaf
+        start = stop
+    return whole
 
 
 def expand_over(condition: Tensor, leaf: Tensor) -> Tensor:
