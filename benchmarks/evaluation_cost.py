@@ -14,7 +14,7 @@ from adacanon import Canonicalized, CoarseToFine, GridSearch, RandomSearch
 from adacanon.core import Maximizer
 from adacanon.points import Rotations
 from benchmarks import measure
-from benchmarks.trained import trained
+from benchmarks.trained import SETTINGS, trained
 
 FULL = "50 draws on the whole cloud"
 TOLERANCE = 0.2
@@ -40,9 +40,9 @@ def searches() -> dict[str, Maximizer]:
     }
 
 
-def section(options: argparse.Namespace) -> tuple[dict[str, float], list[measure.Row]]:
+def section(options: argparse.Namespace) -> measure.Section:
     """Headline: the smallest cost at which the accuracy of the full search is kept."""
-    network, data = trained()
+    network, data = trained({"epochs": options.epochs, "points": options.points})
     test = data.parts.test[: options.clouds]
     clouds, labels = data.points[test], data.labels[test]
     plain = seconds_of(network, clouds)
@@ -88,10 +88,16 @@ def seconds_of(network: nn.Module, clouds: Tensor) -> float:
     return measure.medians({"plain": lambda: predictions(network, clouds)}, repetitions=3)["plain"]
 
 
-def main() -> None:
-    parser = measure.options(__doc__ or "")
+def parser() -> argparse.ArgumentParser:
+    parser = measure.section_options(__doc__ or "", quick={"clouds": 8, "epochs": 0, "points": 64})
     parser.add_argument("--clouds", type=int, default=2468)
-    options = measure.start(parser)
+    parser.add_argument("--epochs", type=int, default=SETTINGS["epochs"], help="of the training")
+    parser.add_argument("--points", type=int, default=SETTINGS["points"], help="of every cloud")
+    return parser
+
+
+def main() -> None:
+    options = measure.start(parser())
     headline, rows = section(options)
     measure.report(rows, title=f"{options.clouds} test clouds", path=options.json)
     print(headline)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,62 @@ from adacanon.training.timing import Clock, medians
 
 Row = dict[str, Any]
 
-__all__ = ["CLOCKS", "Clock", "Row", "medians", "options", "report", "start", "table", "text"]
+Section = tuple[dict[str, Any], list[Row]]
+"""What a section of ``benchmarks.bench`` returns: its headline figures by their name in the file, and its table."""
+
+__all__ = [
+    "CLOCKS",
+    "Clock",
+    "Row",
+    "Section",
+    "common_options",
+    "medians",
+    "options",
+    "report",
+    "section_options",
+    "start",
+    "table",
+    "text",
+]
 
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "processor": time.process_time}
 """On a machine that others use too, take processor time and one thread."""
 
 
-def options(description: str) -> argparse.ArgumentParser:
-    """The command line that every benchmark understands."""
+def common_options(description: str) -> argparse.ArgumentParser:
+    """Threads and seed."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--threads", type=int, default=2, help="threads for torch")
     parser.add_argument("--seed", type=int, default=0, help="seed of network, clouds and candidates")
+    return parser
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    """The command line that every benchmark understands."""
+    parser = common_options(description)
     parser.add_argument("--json", type=Path, default=None, help="also write the rows to this file")
     return parser
+
+
+def section_options(description: str, *, quick: Row) -> argparse.ArgumentParser:
+    """The command line of a section of ``benchmarks.bench``, where ``--quick`` stands for the sizes ``quick``."""
+    parser = options(description)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="processor: undisturbed by other jobs")
+    parser.add_argument("--quick", action=_Several, const=quick, default=False, help="tiny sizes: does it run?")
+    return parser
+
+
+class _Several(argparse.Action):
+    """One word for several options; those that follow it still count."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **other: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **other)
+
+    def __call__(
+        self, parser: object, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        for name, value in {**self.const, self.dest: True}.items():
+            setattr(namespace, name, value)
 
 
 def start(parser: argparse.ArgumentParser, arguments: list[str] | None = None) -> argparse.Namespace:

@@ -5,6 +5,7 @@ initialisation, and after training. Medians of interleaved steps in one run. 'or
 same architecture from torch's own layers, without our shortcuts through the maximum.
 """
 
+import argparse
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -19,8 +20,6 @@ from adacanon.points import Rotations
 from adacanon.points.pointnet import PointNet
 from benchmarks import measure
 from benchmarks.naive import naive_step
-
-CLASSES, DRAWS, BATCH, POINTS, SIZE = 40, 50, 32, 1024, 64
 
 
 class OrdinaryPointNet(nn.Module):
@@ -41,43 +40,67 @@ class OrdinaryPointNet(nn.Module):
         return self.head(self.shared(clouds.flatten(0, 1)).unflatten(0, clouds.shape[:2]).amax(1))
 
 
-def fast_objective(network: nn.Module, *, size: int = SIZE) -> Objective:
+def fast_objective(network: nn.Module, *, draws: int, size: int) -> Objective:
     """The training objective with the fast settings."""
-    search = CoarseToFine(RandomSearch(DRAWS), size=size, contenders=0)
+    search = CoarseToFine(RandomSearch(draws), size=size, contenders=0)
     return Objective(Canonicalized(network, Rotations(), search), forms=FAST["forms"])
 
 
-def steps(network: nn.Module, clouds: Tensor, labels: Tensor, *, naive: bool) -> dict[str, Callable[[], object]]:
+def steps(
+    network: nn.Module, clouds: Tensor, labels: Tensor, options: argparse.Namespace
+) -> dict[str, Callable[[], object]]:
     """The steps to be timed, on one network."""
-    objective, ordinary = fast_objective(network), OrdinaryPointNet(CLASSES)
-    actions: dict[str, Callable[[], object]] = {
+    objective = fast_objective(network, draws=options.draws, size=options.size)
+    ordinary = OrdinaryPointNet(options.classes)
+    return {
         "plain": lambda: _step(network, lambda: one_vs_rest(network(clouds), labels)),
         "ours": lambda: _step(objective, lambda: objective(clouds, labels)),
         "ordinary": lambda: _step(ordinary, lambda: one_vs_rest(ordinary(clouds), labels)),
+        "naive": lambda: naive_step(network, clouds, labels, draws=options.draws),
     }
-    if naive:
-        actions["naive"] = lambda: naive_step(network, clouds, labels, draws=DRAWS)
-    return actions
 
 
-def trained_for(network: nn.Module, *, steps: int, seed: int) -> None:
-    """Training with the fast settings on batches of ModelNet40."""
-    data = modelnet(CLASSES, POINTS).train
-    objective = fast_objective(network).train()
+def train(network: nn.Module, options: argparse.Namespace) -> None:
+    """An epoch of ModelNet40 with the fast settings, or its first steps."""
+    data = modelnet(options.classes, options.points).train
+    objective = fast_objective(network, draws=options.draws, size=options.size).train()
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
-    order = torch.randperm(len(data.labels), generator=torch.Generator().manual_seed(seed))
-    for rows in order.split(BATCH)[:steps]:
+    order = torch.randperm(len(data.labels), generator=torch.Generator().manual_seed(options.seed))
+    for rows in order.split(options.batch)[: options.steps]:
         optimizer.zero_grad()
         objective(turned(data.points[rows]), data.labels[rows]).backward()
         optimizer.step()
 
 
-def ratios(seconds: dict[str, float]) -> dict[str, float]:
-    found = {
+def row(name: str, network: nn.Module, clouds: Tensor, labels: Tensor, options: argparse.Namespace) -> measure.Row:
+    """All steps in turn, and their ratios."""
+    actions = steps(network, clouds, labels, options)
+    seconds = measure.medians(actions, repetitions=options.repetitions, clock=measure.CLOCKS[options.clock])
+    return {
+        "network": name,
+        "plain step, s": seconds["plain"],
         "ours over plain": seconds["ours"] / seconds["plain"],
         "ours over ordinary PointNet": seconds["ours"] / seconds["ordinary"],
+        "naive over ours": seconds["naive"] / seconds["ours"],
     }
-    return found | ({"naive over ours": seconds["naive"] / seconds["ours"]} if "naive" in seconds else {})
+
+
+def section(options: argparse.Namespace) -> measure.Section:
+    """Headlines: our step over the plain one for both networks, and the smaller advantage over Algorithm 1."""
+    torch.manual_seed(options.seed)
+    data, network = modelnet(options.classes, options.points).train, PointNet(options.classes)
+    chosen = torch.randperm(len(data.labels), generator=torch.Generator().manual_seed(options.seed + 1))
+    chosen = chosen[: options.batch]
+    clouds, labels = turned(data.points[chosen], torch.Generator().manual_seed(0)), data.labels[chosen]
+    rows = [row("at initialisation", network, clouds, labels, options)]
+    train(network, options)
+    after = "after one epoch" if options.steps is None else f"after {options.steps} steps"
+    rows.append(row(after, network, clouds, labels, options))
+    headline = {
+        "pointnet_step_over_plain": {row["network"]: row["ours over plain"] for row in rows},
+        "pointnet_naive_over_ours": min(row["naive over ours"] for row in rows),
+    }
+    return headline, rows
 
 
 def _step(module: nn.Module, loss: Callable[[], Tensor]) -> None:
@@ -86,30 +109,28 @@ def _step(module: nn.Module, loss: Callable[[], Tensor]) -> None:
     loss().backward()
 
 
-def main() -> None:
-    parser = measure.options(__doc__ or "")
+def parser() -> argparse.ArgumentParser:
+    quick = {"repetitions": 1, "steps": 1, "draws": 4, "batch": 4, "points": 64, "size": 16}
+    parser = measure.section_options(__doc__ or "", quick=quick)
     parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument(
-        "--steps", type=int, default=308, help="training steps before the second measurement; 308 make an epoch"
-    )
-    parser.add_argument("--clock", choices=measure.CLOCKS, default="wall", help="processor: undisturbed by other jobs")
-    options = measure.start(parser)
-    torch.manual_seed(options.seed)
-    data, network = modelnet(CLASSES, POINTS).train, PointNet(CLASSES)
-    rows = torch.randperm(len(data.labels), generator=torch.Generator().manual_seed(options.seed + 1))[:BATCH]
-    clouds, labels = turned(data.points[rows], torch.Generator().manual_seed(0)), data.labels[rows]
-    table = []
-    for name, count in {"at initialisation": 0, f"after {options.steps} steps": options.steps}.items():
-        trained_for(network, steps=count, seed=options.seed)
-        actions = steps(network, clouds, labels, naive=True)
-        seconds = measure.medians(actions, repetitions=options.repetitions, clock=measure.CLOCKS[options.clock])
-        table.append({"network": name, "plain step, s": seconds["plain"]} | ratios(seconds))
-    precision = reduced_precision("cpu")
+    parser.add_argument("--steps", type=int, default=None, help="training between the measurements; None: an epoch")
+    parser.add_argument("--classes", type=int, choices=(10, 40), default=40)
+    parser.add_argument("--draws", type=int, default=50)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--points", type=int, default=1024)
+    parser.add_argument("--size", type=int, default=64, help="points of the coarse view")
+    return parser
+
+
+def main() -> None:
+    options = measure.start(parser())
+    _, rows = section(options)
     title = (
-        f"{DRAWS} draws, {CLASSES} classes, {POINTS} points, batches of {BATCH}; coarse view of {SIZE} points in "
-        f"{precision or torch.float32}; {options.threads} threads, {options.clock} time"
+        f"{options.draws} draws, {options.classes} classes, {options.points} points, batches of {options.batch}; "
+        f"coarse view of {options.size} points in {reduced_precision('cpu') or torch.float32}; "
+        f"{options.threads} threads, {options.clock} time"
     )
-    measure.report(table, title=title, path=options.json)
+    measure.report(rows, title=title, path=options.json)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from adacanon.maximizers.coarse_to_fine import best_few
 from adacanon.maximizers.selection import draws
 from adacanon.points import Rotations
 from benchmarks import measure
-from benchmarks.trained import trained
+from benchmarks.trained import SETTINGS, trained
 
 GOAL, BATCH = 0.99, 25
 
@@ -121,9 +121,9 @@ def _batches(clouds: Tensor, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
     return list(zip(clouds.split(BATCH), labels.split(BATCH), strict=True))
 
 
-def section(options: argparse.Namespace) -> tuple[dict[str, float], list[measure.Row]]:
+def section(options: argparse.Namespace) -> measure.Section:
     """Headline: the smallest cost at which the goal is reached."""
-    network, data = trained()
+    network, data = trained({"epochs": options.epochs, "points": options.points})
     chosen = data.parts.test[:: max(1, len(data.parts.test) // options.clouds)][: options.clouds]
     clouds, labels = data.points[chosen], data.labels[chosen]
     low = random_pose(network, clouds, labels)
@@ -137,12 +137,19 @@ def section(options: argparse.Namespace) -> tuple[dict[str, float], list[measure
     return {"forwards_for_99_percent": min(reached, default=float("inf"))}, rows
 
 
-def main() -> None:
-    parser = measure.options(__doc__ or "")
+def parser() -> argparse.ArgumentParser:
+    quick = {"clouds": 1, "rotations": 64, "repeats": 1, "epochs": 0, "points": 40}
+    parser = measure.section_options(__doc__ or "", quick=quick)
     parser.add_argument("--clouds", type=int, default=100)
     parser.add_argument("--rotations", type=int, default=20_000, help="rotations of the brute force ceiling")
     parser.add_argument("--repeats", type=int, default=3, help="independent candidate sets per search")
-    options = measure.start(parser)
+    parser.add_argument("--epochs", type=int, default=SETTINGS["epochs"], help="of the training")
+    parser.add_argument("--points", type=int, default=SETTINGS["points"], help="of every cloud")
+    return parser
+
+
+def main() -> None:
+    options = measure.start(parser())
     headline, rows = section(options)
     measure.report(rows, title=f"{options.clouds} clouds, ceiling of {options.rotations} rotations", path=options.json)
     print(headline)
