@@ -1,6 +1,7 @@
 """Write the tables of the documents from the committed results: benchmarks and runs into README.md and docs/.
 
-A table stands between ``<!-- name -->`` and ``<!-- end -->``.
+A table stands between ``<!-- name -->`` and ``<!-- end -->``. Of tables that are otherwise the same in every run, times
+are left out.
 """
 
 import json
@@ -11,16 +12,21 @@ from adacanon.experiments.runner import summary_of
 from adacanon.experiments.tables import TABLES
 from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
+from benchmarks import search_errors
 from benchmarks.measure import Row, text
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "results" / "benchmarks"
+LEFT_OUT = {"search_errors": search_errors.TIME}
 
 
 def tables() -> dict[str, str]:
     """All tables by name, as Markdown."""
     measured = {file.stem: json.loads(file.read_text()) for file in BENCHMARKS.glob("*.json")}
-    rows = {name: f"{content['title']}\n\n{_markdown(content['rows'])}" for name, content in measured.items()}
+    rows = {
+        name: f"{content['title']}\n\n{_markdown(content['rows'], LEFT_OUT.get(name))}"
+        for name, content in measured.items()
+    }
     runs = {
         name: _runs_of(summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl"))
         for name, table in TABLES.items()
@@ -38,8 +44,8 @@ def filled(document: str, known: dict[str, str]) -> str:
     return re.sub(pattern, lambda m: f"<!-- {m[1]} -->\n{known[m[1]]}\n<!-- end -->", document, flags=re.S)
 
 
-def _markdown(rows: list[Row]) -> str:
-    names = list(rows[0])
+def _markdown(rows: list[Row], left_out: str | None) -> str:
+    names = [name for name in rows[0] if name != left_out]
     lines = [names, ["---"] * len(names), *([text(row[name]) for name in names] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
