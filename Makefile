@@ -1,4 +1,5 @@
-# make demo: the toy problem in a small version. make test: everything that is checked. Both set up .venv themselves.
+# make demo: the toy problem in a small version. make test: everything that is checked. make bench: all claims of speed
+# (make bench BENCH=--full also keeps them in results). All set up .venv themselves.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -27,10 +28,7 @@ types: venv
 	$(BIN)/mypy
 
 bench: venv
-	$(BIN)/python -m benchmarks.step_cost
-	$(BIN)/python -m benchmarks.search_quality
-	$(BIN)/python -m benchmarks.search_errors
-	$(BIN)/python -m benchmarks.memory
+	$(BIN)/python -m benchmarks.bench $(BENCH)
 
 clean:
 	rm -rf build .mypy_cache .pytest_cache .ruff_cache
