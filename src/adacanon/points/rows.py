@@ -71,11 +71,11 @@ class Rows:
         count = self.mask.sum(1).to(rows.dtype)
         return self.sum(rows) / count.view(-1, *[1] * (rows.dim() - 1))
 
-    def spread(self, per_cloud: Tensor) -> Tensor:
-        """What belongs to a cloud, at each of its points: (batch, ...) -> (rows, ...)."""
+    def spread(self, per_cloud: Tensor, dim: int = 0) -> Tensor:
+        """What belongs to a cloud, at each of its points: (batch, ...) -> (rows, ...), or along another axis."""
         if self.mask is None:
-            return per_cloud.repeat_interleave(self.points, 0)
-        return per_cloud[self._owner(self.mask)]
+            return per_cloud.repeat_interleave(self.points, dim)
+        return per_cloud.index_select(dim, self._owner(self.mask))
 
     def padded(self, rows: Tensor) -> Tensor:
         """(rows, ...) -> (batch, points, ...); padding is zero."""
