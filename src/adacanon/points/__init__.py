@@ -2,12 +2,13 @@
 
 from adacanon.points.deepset import DeepSet
 from adacanon.points.dgcnn import DGCNN
+from adacanon.points.frames import principal_frames
 from adacanon.points.grouping import Balls
 from adacanon.points.multiset import multiset_distance
 from adacanon.points.neighbours import ball_query, farthest_points, nearest_neighbours
 from adacanon.points.pointnet import PointNet
 from adacanon.points.pointnet2 import PointNet2
-from adacanon.points.rotations import Rotations, principal_frames
+from adacanon.points.rotations import Rotations
 from adacanon.points.rscnn import RSCNN
 
 __all__ = [
