@@ -40,12 +40,14 @@ def beside_mean(v: Tensor) -> Tensor:
     return torch.cat([v, v.mean(2, keepdim=True).expand_as(v)], 3)
 
 
+def frames(module: VNInvariant, v: Tensor) -> Tensor:
+    """(3, batch, points, channels) -> (3, batch, points, 3)"""
+    return layer(module.second, layer(module.first, v)) @ module.last.weight.T
+
+
 def invariants(module: VNInvariant, v: Tensor) -> Tensor:
     """(3, batch, points, channels) -> (batch, points, 3 * channels)"""
-    frame = layer(module.second, layer(module.first, v)) @ module.last.weight.T
-    half = v.shape[3] // 2
-    numbers = torch.einsum("abnc,abnl->bnlc", v, frame)
-    return torch.cat([numbers[..., :half], numbers[..., half:]], 3).flatten(2)
+    return torch.einsum("abnc,abnl->bnlc", v, frames(module, v)).flatten(2)
 
 
 def context(module: VNContext, v: Tensor) -> Tensor:

@@ -131,13 +131,17 @@ def _on_edges(x: Tensor, own: Tensor, neighbours: Tensor, rows: slice) -> Coordi
 
 
 def _moments(parts: Iterable[Tensor], count: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance of lengths that come in parts, in float64: the variance is a small difference."""
-    total, squares = like.new_zeros(like.shape[-1], dtype=torch.float64), like.new_zeros((), dtype=torch.float64)
+    """Mean and variance of lengths that come in parts; around the first of them, so that squares do not cancel."""
+    total, squares = (like.new_zeros(like.shape[-1], dtype=torch.float64) for _ in range(2))
+    centre = None
     for n in parts:
+        centre = n[0].clone() if centre is None else centre
+        n -= centre
         total += n.sum(0)
-        squares = squares + n.square_().sum(0, dtype=torch.float64)
+        squares += n.square_().sum(0)
     mean = total / count
-    return mean.to(like.dtype), (squares / count - mean.square()).clamp_(min=0).to(like.dtype)
+    variance = (squares / count - mean.square()).clamp_(min=0)
+    return (mean if centre is None else mean + centre).to(like.dtype), variance.to(like.dtype)
 
 
 class _NormStatistics(torch.autograd.Function):

@@ -158,7 +158,7 @@ class VNEdgeConvolution(nn.Module):
 
     def forward(self, vectors: Tensor, neighbours: Tensor) -> Tensor:
         _check("VNEdgeConvolution", vectors, self.linear.in_features // 2)
-        products, directions = (_ends(layer.weight, vectors) for layer in (self.linear, self.direction))
+        products, directions = (edge_ends(layer.weight, vectors) for layer in (self.linear, self.direction))
         if self.norm.norm.training:
             statistics = edge_norm_statistics(*products, neighbours)
             scale, shift = self.norm.with_batch(*statistics, neighbours.numel())
@@ -230,7 +230,7 @@ def coordinates(vectors: Tensor, frames: Tensor) -> Tensor:
     return torch.bmm(frames.permute(1, 2, 0), vectors.transpose(0, 1))
 
 
-def _ends(weight: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+def edge_ends(weight: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """What neighbours and centres contribute to the products on edges."""
     A, B = weight.chunk(2, 1)
     return functional.linear(vectors, A), functional.linear(vectors, B - A)

@@ -10,14 +10,17 @@ from adacanon.points.pointnet import PointNet
 from adacanon.points.pointnet2 import PointNet2
 from adacanon.points.rotations import Rotations
 from adacanon.points.rscnn import RSCNN
+from adacanon.points.segmentation import DGCNNSegmentation, PointNetSegmentation
 
 __all__ = [
     "DGCNN",
     "RSCNN",
     "Balls",
+    "DGCNNSegmentation",
     "DeepSet",
     "PointNet",
     "PointNet2",
+    "PointNetSegmentation",
     "Rotations",
     "ball_query",
     "farthest_points",
