@@ -198,6 +198,18 @@ def test_a_search_over_rotations_takes_it_as_it_is(clouds: Tensor, name: str) ->
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_reduced_precision_is_close(clouds: Tensor, name: str) -> None:
+    model = network(name).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        model(clouds.float()).float().square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+    model.eval()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        low = model(clouds.float()).float()
+    assert (low - model(clouds.float())).abs().max() < 0.5 * model(clouds.float()).std()
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_identical_points_give_finite_values_and_gradients(name: str) -> None:
     model = network(name)
     points = torch.ones(BATCH, POINTS, 3, dtype=torch.float64, requires_grad=True)

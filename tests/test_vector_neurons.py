@@ -263,6 +263,19 @@ class TestNetworks:
             model(clouds[:1])
 
 
+@pytest.mark.parametrize("build", [VNPointNet, VNDGCNN])
+def test_reduced_precision_is_close(build: Callable[..., nn.Module], generator: torch.Generator) -> None:
+    torch.manual_seed(0)
+    model, clouds = build(10, k=8), torch.randn(4, 24, 3, generator=generator)
+    with torch.autocast("cpu", torch.bfloat16):
+        model(clouds).float().square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+    model.eval()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        low = model(clouds).float()
+    assert (low - model(clouds)).abs().max() < 0.1 * model(clouds).std()
+
+
 def test_layers_say_what_they_expect() -> None:
     with pytest.raises(ShapeError, match=r"VNLinear expects vectors of shape \(3, ..., 4\), got \(8, 4, 3\).*Hint"):
         VNLinear(4, 2)(torch.zeros(8, 4, 3))

@@ -37,7 +37,7 @@ def norm_statistics(p: Tensor) -> tuple[Tensor, Tensor]:
     Shape:
         (3, rows, channels) -> (channels,), (channels,)
     """
-    return _NormStatistics.apply(p)
+    return _NormStatistics.apply(_single(p))
 
 
 def activate(p: Tensor, d: Tensor, scale: Tensor, shift: Tensor, slope: float) -> Tensor:
@@ -46,7 +46,7 @@ def activate(p: Tensor, d: Tensor, scale: Tensor, shift: Tensor, slope: float) -
     Shape:
         p (3, rows, channels), d (3, rows, channels or 1), scale and shift (channels,) -> (3, rows, channels)
     """
-    return _Activate.apply(p, d, scale, shift, slope)
+    return _Activate.apply(_single(p), _single(d), scale, shift, slope)
 
 
 def edge_norm_statistics(p: Tensor, own: Tensor, neighbours: Tensor) -> tuple[Tensor, Tensor]:
@@ -55,7 +55,7 @@ def edge_norm_statistics(p: Tensor, own: Tensor, neighbours: Tensor) -> tuple[Te
     Shape:
         p and own (3, rows, channels), neighbours (rows, k) naming rows -> (channels,), (channels,)
     """
-    return _EdgeNormStatistics.apply(p, own, neighbours)
+    return _EdgeNormStatistics.apply(_single(p), _single(own), neighbours)
 
 
 def activate_edges(
@@ -66,7 +66,13 @@ def activate_edges(
     Shape:
         p, own_p, d and own_d (3, rows, channels), neighbours (rows, k) naming rows -> (3, rows, channels)
     """
-    return _ActivateEdges.apply(p, own_p, d, own_d, scale, shift, neighbours, slope)
+    ends = (_single(x) for x in (p, own_p, d, own_d))
+    return _ActivateEdges.apply(*ends, scale, shift, neighbours, slope)
+
+
+def _single(x: Tensor) -> Tensor:
+    """At least float32: products may come in less under autocast, but lengths and angles decide."""
+    return x if x.dtype in (torch.float32, torch.float64) else x.float()
 
 
 Coordinates = tuple[Tensor, Tensor, Tensor]
