@@ -22,7 +22,7 @@ ALLOWED = {
     "graphs": ENGINE | {"folders"},
     "points": ENGINE,
     "testing": ENGINE | {"points"},
-    "baselines": {"errors"},
+    "baselines": {"errors", "points"},
     "data": PLACES,
     "training": {"errors"},
     "reports": {"errors"},
@@ -53,6 +53,28 @@ FILES = sorted(file for file in PACKAGE.rglob("*.py") if file.parent != PACKAGE 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_no_layer_reaches_above_itself(file: Path) -> None:
     assert layers_imported(file) <= ALLOWED[layer_of(file)]
+
+
+def modules_imported(file: Path) -> set[Path]:
+    """Files of the package that a file imports, directly or through others."""
+    found: set[Path] = set()
+    waiting = {file}
+    while waiting:
+        names = [name for name in imports(waiting.pop()) if name.startswith("adacanon.")]
+        files = {PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in names}
+        new = {other for other in files if other.exists()} - found
+        found, waiting = found | new, waiting | new
+    return found
+
+
+BASELINES = [file for file in FILES if layer_of(file) == "baselines"]
+
+
+@pytest.mark.parametrize("file", BASELINES, ids=lambda file: file.stem)
+def test_baselines_share_networks_on_clouds_but_nothing_of_the_method(file: Path) -> None:
+    """Of points they may take what knows nothing of canonicalization, and name the file: not the whole package."""
+    assert "adacanon.points" not in imports(file)
+    assert {layer_of(other) for other in modules_imported(file)} <= {"baselines", "points", "errors"}
 
 
 def test_core_imports_torch_only() -> None:

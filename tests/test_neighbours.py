@@ -178,9 +178,12 @@ class TestBallQuery:
         assert taken(mask, found).all()
 
 
-@pytest.mark.parametrize(("columns", "k"), [(64, 5), (256, 32), (1024, 17), (1024, 128), (1000, 20), (1023, 20)])
-def test_smallest_is_topk(columns: int, k: int, generator: torch.Generator) -> None:
-    values = torch.rand(50, columns, generator=generator, dtype=torch.float64)
+@pytest.mark.parametrize(
+    ("columns", "k"), [(64, 5), (256, 32), (300, 20), (1024, 17), (1024, 128), (1000, 20), (1023, 20)]
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_smallest_is_topk(columns: int, k: int, dtype: torch.dtype, generator: torch.Generator) -> None:
+    values = torch.rand(50, columns, generator=generator, dtype=torch.float64).to(dtype)
     values[:, ::3] = torch.inf
     expected = values.topk(k, largest=False)
     found, indices = smallest(values, k)

@@ -33,6 +33,15 @@ def check_mask(caller: str, mask: Tensor, points: Tensor, *, least: int = 1) -> 
         )
 
 
+def check_enough(caller: str, points: Tensor, least: int) -> None:
+    """Refuse clouds of fewer than ``least`` places."""
+    if points.shape[1] < least:
+        raise InputError(
+            f"{caller} needs at least {least} points in every cloud, got {points.shape[1]}. "
+            "Hint: sample more points, or ask for fewer neighbours or centres"
+        )
+
+
 def _hint(points: Tensor, channels: int | None) -> str:
     if points.dim() == 2:
         return "add the batch, points[None]"

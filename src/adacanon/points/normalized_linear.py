@@ -18,23 +18,28 @@ class NormalizedLinear(nn.Module):
     :meth:`folded` and leaves the others out. Values, gradients and running statistics are those of ``nn.Linear``
     and ``nn.BatchNorm1d`` up to rounding; hooks of the two modules are not called, and statistics are per process.
 
-    It pays where rows are many and inputs are narrow: Cov(x) costs rows x inputs².
+    It pays where rows are many and inputs are narrow: Cov(x) costs rows x inputs². Where products are wanted one by
+    one and inputs are wide, ``fold_batches=False`` normalises a batch in training as the two modules do.
 
     Args:
         inputs: columns of a row.
         outputs: columns of the answer.
         batch_norm: without it, an ordinary linear layer with a bias.
+        fold_batches: fold in training too, not only in evaluation.
 
     Shape:
         (rows, inputs) -> (rows, outputs)
     """
 
-    def __init__(self, inputs: int, outputs: int, *, batch_norm: bool = True) -> None:
+    def __init__(self, inputs: int, outputs: int, *, batch_norm: bool = True, fold_batches: bool = True) -> None:
         super().__init__()
+        self.fold_batches = fold_batches
         self.linear = nn.Linear(inputs, outputs, bias=not batch_norm)
         self.norm = nn.BatchNorm1d(outputs) if batch_norm else None
 
     def forward(self, rows: Tensor) -> Tensor:
+        if self.norm is not None and self.norm.training and not self.fold_batches:
+            return self.norm(self.linear(rows))
         return functional.linear(rows, *self.folded(rows))
 
     def folded(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -48,7 +53,7 @@ class NormalizedLinear(nn.Module):
                 "Hint: its statistics are per process, do not convert it to SyncBatchNorm"
             )
         with torch.autocast(rows.device.type, enabled=False):
-            mean, variance = self._of_batch(rows, norm) if norm.training else _running(norm)
+            mean, variance = self._of_batch(rows, norm) if norm.training else running_statistics(norm)
             scale = norm.weight * (variance + norm.eps).rsqrt()
             return weight * scale[:, None], norm.bias - mean * scale
 
@@ -60,20 +65,21 @@ class NormalizedLinear(nn.Module):
         centred = rows - centre
         covariance = centred.T @ centred / len(rows)
         mean, variance = weight @ centre, ((weight @ covariance) * weight).sum(1).clamp(min=0)
-        _track(norm, mean.detach(), variance.detach(), len(rows))
+        track(norm, mean.detach(), variance.detach(), len(rows))
         return mean, variance
 
 
-def _running(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+def running_statistics(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+    """Mean and variance that evaluation takes."""
     assert norm.running_mean is not None
     assert norm.running_var is not None
     return norm.running_mean, norm.running_var
 
 
-def _track(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, rows: int) -> None:
+def track(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, rows: int) -> None:
     """What a training call of ``BatchNorm1d`` does to its buffers."""
     assert norm.num_batches_tracked is not None
-    running_mean, running_variance = _running(norm)
+    running_mean, running_variance = running_statistics(norm)
     norm.num_batches_tracked += 1
     share = 1 / int(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
     running_mean.lerp_(mean, share)

@@ -6,9 +6,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from adacanon.errors import InputError, ShapeError
+from adacanon.errors import InputError
 from adacanon.points.clouds import check_clouds, check_mask
+from adacanon.points.head import check_batch, classification_head
 from adacanon.points.normalized_linear import NormalizedLinear
+from adacanon.points.rows import padded_by_repetition
 
 CACHED_ROWS = 1024
 """Points that go through the widest layer together; more of them fall out of a processor's cache."""
@@ -63,7 +65,7 @@ class PointNet(nn.Module):
         self.channels = channels
         *layers, last = (NormalizedLinear(a, b, batch_norm=batch_norm) for a, b in pairwise([channels, *widths]))
         self.layers, self.last = nn.ModuleList(layers), last
-        self.head = _head([widths[-1], *head], classes, dropout=dropout, batch_norm=batch_norm)
+        self.head = classification_head([widths[-1], *head], classes, dropout=dropout, batch_norm=batch_norm)
 
     def forward(self, points: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.head(self.features(points, mask))
@@ -75,19 +77,14 @@ class PointNet(nn.Module):
         for layer in self.layers:
             rows = layer(rows).relu_()
         weight, bias = self.last.folded(rows)
-        clouds = rows.unflatten(0, points.shape[:2]) if mask is None else rows[_padded_by_repetition(mask)]
+        clouds = rows.unflatten(0, points.shape[:2]) if mask is None else rows[padded_by_repetition(mask)]
         return (largest_products(clouds, weight) + bias).relu()
 
     def _check(self, points: Tensor, mask: Tensor | None) -> None:
         check_clouds("PointNet", points, self.channels)
         if mask is not None:
             check_mask("PointNet", mask, points)
-        normalised = any(isinstance(module, nn.BatchNorm1d) and module.training for module in self.head)
-        if normalised and len(points) < 2:
-            raise ShapeError(
-                f"PointNet normalises over the clouds of a batch in training and needs two of them, got {len(points)}. "
-                "Hint: model.eval(), a DataLoader with drop_last=True, or batch_norm=False"
-            )
+        check_batch("PointNet", points, self.head)
 
 
 def largest_products(clouds: Tensor, weight: Tensor) -> Tensor:
@@ -107,17 +104,3 @@ def largest_products(clouds: Tensor, weight: Tensor) -> Tensor:
         winners = torch.cat([(weight @ part.flatten(0, 1).T).unflatten(1, (-1, points)).argmax(2) for part in parts], 1)
     chosen = clouds[torch.arange(len(clouds), device=clouds.device)[:, None], winners.T]
     return (chosen * weight).sum(-1)
-
-
-def _padded_by_repetition(mask: Tensor) -> Tensor:
-    """For every place (batch, points) its row among the real points; padding repeats the first one of its cloud."""
-    rows = mask.flatten().cumsum(0).view_as(mask) - 1
-    first = rows.gather(1, mask.int().argmax(1, keepdim=True))
-    return torch.where(mask, rows, first)
-
-
-def _head(widths: Sequence[int], classes: int, *, dropout: float, batch_norm: bool) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for a, b in pairwise(widths):
-        layers += [nn.Linear(a, b, bias=not batch_norm), *([nn.BatchNorm1d(b)] if batch_norm else []), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Dropout(dropout), nn.Linear(widths[-1], classes))

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from adacanon.core.family import Family
 from adacanon.errors import InputError, ShapeError
+from adacanon.points.frames import principal_frames
 from adacanon.points.neighbours import farthest_points
 from adacanon.spaces.so3 import SO3
 
@@ -44,12 +44,3 @@ class Rotations(Family):
         if size >= g.shape[1]:
             return g
         return g.gather(1, farthest_points(g, size).unsqueeze(2).expand(-1, -1, 3))
-
-
-def principal_frames(points: Tensor) -> Tensor:
-    """The rotations (batch, 4, 3, 3) that align a cloud with its principal axes, one per proper choice of signs."""
-    centred = (points - points.mean(1, keepdim=True)).double()
-    _, axes = torch.linalg.eigh(centred.mT @ centred)
-    signs = torch.tensor([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], dtype=axes.dtype, device=axes.device)
-    axes = axes * torch.linalg.det(axes).sign()[:, None, None]
-    return (axes.unsqueeze(1) * signs[:, None, :]).mT.to(points.dtype)

@@ -1,0 +1,21 @@
+"""What wrappers that turn clouds have in common: whatever stands beside the points is handed on."""
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.errors import InputError
+from adacanon.points.clouds import check_clouds, check_mask
+
+
+def called(network: nn.Module, *inputs: Tensor, mask: Tensor | None) -> Tensor:
+    """The network's answer; one that knows no masks is asked without."""
+    return network(*inputs) if mask is None else network(*inputs, mask=mask)
+
+
+def check_posed(caller: str, points: Tensor, others: tuple[Tensor, ...], mask: Tensor | None) -> None:
+    """Refuse what no rotation acts on, and a mask that did not come by its name: it would not be seen."""
+    check_clouds(caller, points, 3)
+    if any(x.dtype == torch.bool and x.shape == points.shape[:2] for x in others):
+        raise InputError(f"{caller} takes a mask by its name. Hint: model(points, mask=mask)")
+    if mask is not None:
+        check_mask(caller, mask, points)

@@ -1,0 +1,96 @@
+r"""Layers on the edges of a neighbour graph, computed at its points.
+
+An edge joins a centre :math:`a_i` with a neighbour :math:`p_j`, and a linear layer on it is
+:math:`z_{ij} = U a_i + V p_j`: two products per point instead of one per edge, of which there are k times as many. Also
+the statistics of z over all edges need no edges,
+
+.. math:: \bar z = U \bar a + V \bar p, \qquad \mathrm{Var}(z) = \mathrm{diag}\bigl(U\,\mathrm{Cov}(a, a)\,U^\top
+    + 2\,U\,\mathrm{Cov}(a, p)\,V^\top + V\,\mathrm{Cov}(p, p)\,V^\top\bigr),
+
+where points count as often as they are neighbours, and :math:`\mathrm{Cov}(a, p)` takes one sum over the neighbours of
+every centre.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from adacanon.points.normalized_linear import running_statistics, track
+
+CACHED_CENTRES = 64
+"""Centres whose neighbours are compared together; more of them fall out of a processor's cache."""
+
+INDEX_BITS = 29
+"""Bits of a float64 that a float32 leaves empty."""
+
+
+def folded_edges(
+    norm: nn.BatchNorm1d, U: Tensor, V: Tensor, centres: Tensor, points: Tensor, neighbours: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    r"""The batch normalization of :math:`z_{ij} = Ua_i + Vp_j` as :math:`U'a_i + V'p_j + b'`.
+
+    In training, with the mean and variance over all edges of the batch, and the running statistics are updated.
+
+    Shape:
+        U (outputs, a), V (outputs, p), centres (rows, a), points (any, p), neighbours (rows, k) naming points
+        -> (outputs, a), (outputs, p), (outputs,)
+    """
+    with torch.autocast(centres.device.type, enabled=False):
+        if norm.training:
+            a, p = centres.to(U.dtype), points.to(V.dtype)
+            mean, variance = edge_statistics(U, V, a, p, neighbours)
+            track(norm, mean.detach(), variance.detach(), neighbours.numel())
+        else:
+            mean, variance = running_statistics(norm)
+        scale = norm.weight * (variance + norm.eps).rsqrt()
+        return U * scale[:, None], V * scale[:, None], norm.bias - mean * scale
+
+
+def edge_statistics(U: Tensor, V: Tensor, centres: Tensor, points: Tensor, neighbours: Tensor) -> tuple[Tensor, Tensor]:
+    r"""Mean and (biased) variance of :math:`Ua_i + Vp_j` over all edges; shapes as in :func:`folded_edges`."""
+    rows, k = neighbours.shape
+    share = torch.bincount(neighbours.flatten(), minlength=len(points)).to(points.dtype).div_(rows * k)[:, None]
+    mean_a, mean_p = centres.mean(0), (share * points).sum(0)
+    a, p = centres - mean_a, points - mean_p
+    beside = functional.embedding_bag(neighbours, p, mode="sum") / k
+    left, right = U @ (a.T @ a / rows), V @ (p.T @ (share * p))
+    across = U @ (a.T @ beside / rows)
+    variance = (left * U).sum(1) + 2 * (across * V).sum(1) + (right * V).sum(1)
+    return U @ mean_a + V @ mean_p, variance.clamp(min=0)
+
+
+def largest_neighbours(values: Tensor, neighbours: Tensor) -> Tensor:
+    r""":math:`\max_{j \in N(i)} v_j` for every channel; of neighbours that tie, one gets the gradient.
+
+    Shape:
+        values (points, channels), neighbours (rows, k) naming points -> (rows, channels)
+    """
+    if torch.is_grad_enabled() and values.requires_grad:
+        return values.gather(0, winning_neighbours(values.detach(), neighbours))
+    return torch.cat([values[part].amax(1) for part in neighbours.split(CACHED_CENTRES)])
+
+
+def winning_neighbours(values: Tensor, neighbours: Tensor) -> Tensor:
+    """The points that attain the maxima, (rows, channels).
+
+    A float32 leaves the last bits of a float64 empty. On a processor, every point writes its number there, and one
+    maximum gives values and winners; this is faster than a maximum that keeps track of indices.
+    """
+    parts = neighbours.split(CACHED_CENTRES)
+    if values.device.type != "cpu" or values.dtype != torch.float32 or len(values) >= 1 << INDEX_BITS:
+        return torch.cat([part.gather(1, values[part].argmax(1)) for part in parts])
+    limit = torch.finfo(values.dtype).max
+    bits = values.clamp(-limit, limit).double().view(torch.int64)  # an infinite number with a mark would be none
+    marked = (bits | torch.arange(len(values))[:, None]).view(torch.float64)
+    return torch.cat([marked[part].amax(1) for part in parts]).view(torch.int64) & ((1 << INDEX_BITS) - 1)
+
+
+def group_maximum(values: Tensor) -> Tensor:
+    """The maximum over the second axis; of members that tie, one gets the gradient.
+
+    Shape:
+        (groups, members, channels) -> (groups, channels)
+    """
+    if torch.is_grad_enabled() and values.requires_grad:
+        return values.max(1).values
+    return values.amax(1)

@@ -1,0 +1,49 @@
+"""Balls around centres that cover a cloud: what PointNet++ and RS-CNN look at in every level."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adacanon.errors import InputError
+from adacanon.points.neighbours import ball_query, farthest_points
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Centres of clouds and the points in the balls around them; points are numbered through the whole batch.
+
+    Shape:
+        positions (batch, centres, 3), centres (batch * centres, 3), points (batch * points, 3),
+        members (batch * centres, count)
+    """
+
+    positions: Tensor
+    centres: Tensor
+    points: Tensor
+    members: Tensor
+
+
+@dataclass(frozen=True)
+class Balls:
+    """``centres`` points that are farthest from each other, and up to ``count`` points within ``radius`` of each.
+
+    Places that are left over repeat the nearest point. Which points are chosen depends neither on the order of
+    points nor on the pose (:mod:`~adacanon.points.neighbours`).
+    """
+
+    centres: int
+    radius: float
+    count: int
+
+    def __post_init__(self) -> None:
+        if not (self.centres > 0 and self.radius > 0 and self.count > 0):
+            raise InputError(f"Balls need centres, radius and count above zero, got {self}")
+
+    def group(self, points: Tensor, mask: Tensor | None = None) -> Groups:
+        """points (batch, points, 3), mask (batch, points) or None."""
+        chosen = farthest_points(points, self.centres, mask=mask)
+        centres = points.gather(1, chosen.unsqueeze(2).expand(-1, -1, points.shape[2]))
+        members = ball_query(points, centres, self.radius, self.count, mask=mask)
+        first = torch.arange(len(points), device=points.device)[:, None, None] * points.shape[1]
+        return Groups(centres, centres.flatten(0, 1), points.flatten(0, 1), (members + first).flatten(0, 1))
