@@ -13,7 +13,8 @@ from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import padded_by_repetition
 
 CACHED_ROWS = 1024
-"""Points that go through the widest layer together; more of them fall out of a processor's cache."""
+"""Points that go through the widest layer together; more of them fall out of a processor's cache. Larger clouds are cut
+into pieces."""
 
 
 class PointNet(nn.Module):
@@ -96,11 +97,29 @@ def largest_products(clouds: Tensor, weight: Tensor) -> Tensor:
     Shape:
         clouds (batch, points, channels), weight (rows, channels) -> (batch, rows)
     """
+    if not (torch.is_grad_enabled() and (clouds.requires_grad or weight.requires_grad)):
+        return torch.stack([_maxima(piece, weight) for piece in clouds.split(CACHED_ROWS, 1)]).amax(0)
+    with torch.no_grad():
+        winners = _attained(clouds, weight)
+    chosen = clouds[torch.arange(len(clouds), device=clouds.device)[:, None], winners]
+    return (chosen * weight).sum(-1)
+
+
+def _maxima(clouds: Tensor, weight: Tensor) -> Tensor:
+    """The largest products (batch, rows) of clouds, as many at a time as the cache holds."""
     points = clouds.shape[1]
     parts = clouds.split(max(1, CACHED_ROWS // points))
-    if not (torch.is_grad_enabled() and (clouds.requires_grad or weight.requires_grad)):
-        return torch.cat([(part.flatten(0, 1) @ weight.T).unflatten(0, (-1, points)).amax(1) for part in parts])
-    with torch.no_grad():
-        winners = torch.cat([(weight @ part.flatten(0, 1).T).unflatten(1, (-1, points)).argmax(2) for part in parts], 1)
-    chosen = clouds[torch.arange(len(clouds), device=clouds.device)[:, None], winners.T]
-    return (chosen * weight).sum(-1)
+    return torch.cat([(part.flatten(0, 1) @ weight.T).unflatten(0, (-1, points)).amax(1) for part in parts])
+
+
+def _attained(clouds: Tensor, weight: Tensor) -> Tensor:
+    """The points (batch, rows) where the largest products are, the first of those that tie."""
+    pieces = []
+    for piece in clouds.split(CACHED_ROWS, 1):
+        points = piece.shape[1]
+        parts = piece.split(max(1, CACHED_ROWS // points))
+        found = [(weight @ part.flatten(0, 1).T).unflatten(1, (-1, points)).max(2) for part in parts]
+        pieces.append((torch.cat([part.values for part in found], 1), torch.cat([part.indices for part in found], 1)))
+    values, indices = (torch.stack(tensors) for tensors in zip(*pieces, strict=True))
+    best = values.argmax(0, keepdim=True)
+    return (indices.gather(0, best) + CACHED_ROWS * best).squeeze(0).T
