@@ -149,7 +149,9 @@ def reason(row: measure.Row, control: dict[str, float]) -> str:
         return ""
     if forced := FORCED.get((row["what"], row["over"])):
         return forced
-    return "so does the plain step" if control.get(row["over"], 0.0) > LINEAR else UNEXPLAINED
+    if row["what"] == CONTROL:
+        return "the network alone"
+    return "as in the network alone" if control.get(row["over"], 0.0) > LINEAR else UNEXPLAINED
 
 
 def section(options: argparse.Namespace) -> measure.Section:
