@@ -1,7 +1,7 @@
 """Evaluation of a trained AC-PointNet: accuracy against wall time, in plain forward passes per cloud.
 
-All test clouds of ModelNet40 in random poses. The full search scores its 50 draws on the whole cloud and refines every
-class; the others are coarse-to-fine searches, and budgets of one of them.
+All test clouds of ModelNet40 in random poses. The full search scores its 50 draws on the whole cloud; the
+others are coarse-to-fine searches, from dear to cheap.
 """
 
 import argparse
