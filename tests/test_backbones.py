@@ -167,18 +167,12 @@ class TestPublishedSizes:
         assert parameters(DGCNN(40)) == 1_809_576 - 256
 
     def test_pointnet2(self) -> None:
-        """charlesq34/pointnet2, models/pointnet2_cls_ssg.py: 1,475,688, of which 3,328 are such biases.
-
-        Liu et al., CVPR 2019, quote it as 1.48M in their table of complexities.
-        """
+        """charlesq34/pointnet2, models/pointnet2_cls_ssg.py: 1,475,688, of which 3,328 are such biases."""
         biases = 64 + 64 + 128 + 128 + 128 + 256 + 256 + 512 + 1024 + 512 + 256
         assert parameters(PointNet2(40)) + biases == 1_475_688
 
     def test_rscnn(self) -> None:
-        """Yochengliu/Relation-Shape-CNN, models/rscnn_ssn_cls.py: 1,289,473, of which 1,872 are such biases.
-
-        The table of the paper says 1.41M; the released network is smaller.
-        """
+        """Yochengliu/Relation-Shape-CNN, models/rscnn_ssn_cls.py: 1,289,473, of which 1,872 are such biases."""
         biases = (64 + 16 + 128) + (128 + 512) + 1024
         assert parameters(RSCNN(40)) + biases == 1_289_473
 
