@@ -69,9 +69,9 @@ class RSCNN(nn.Module):
 
     Taken from the authors' code for classification: centres, radii and numbers of neighbours, 16 raised channels, M
     of 10, 64, 16 and of 10, 128, 131 numbers, 128, 512 and 1024 channels, a head of 512 and 256, dropout 0.5. It counts
-    1.29 million parameters. Not taken: biases before batch normalizations, which have no effect; the choice of neighbours and of the first centre,
-    for which see :class:`~adacanon.points.pointnet2.PointNet2`; the second copy of its centre in every ball; several
-    scales, the vote over scaled copies, and the initialisation.
+    1.29 million parameters. Not taken: biases before batch normalizations, which have no effect; the choice of
+    neighbours and of the first centre, for which see :class:`~adacanon.points.pointnet2.PointNet2`; the second copy of
+    its centre in every ball; several scales, the vote over scaled copies, and the initialisation.
 
     Args:
         classes: outputs.
