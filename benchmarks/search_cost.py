@@ -21,9 +21,10 @@ from adacanon.maximizers.coarse_to_fine import best_few
 from adacanon.maximizers.selection import draws
 from adacanon.points import Rotations
 from benchmarks import measure
-from benchmarks.trained import SETTINGS, trained
+from benchmarks.trained import add_options, part_of, trained
 
 GOAL, BATCH = 0.99, 25
+SETTING = "coarse to fine, 100 on 64, 8 kept, 15 + 8 steps"
 
 
 def searches() -> dict[str, Maximizer]:
@@ -122,9 +123,10 @@ def _batches(clouds: Tensor, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
 
 
 def section(options: argparse.Namespace) -> measure.Section:
-    """Headline: the smallest cost at which the goal is reached."""
+    """Headline: the cost of ``SETTING``, if it reaches the goal; it is fixed beforehand."""
     network, data = trained({"epochs": options.epochs, "points": options.points})
-    chosen = data.parts.test[:: max(1, len(data.parts.test) // options.clouds)][: options.clouds]
+    part = part_of(data, options.part)
+    chosen = part[:: max(1, len(part) // options.clouds)][: options.clouds]
     clouds, labels = data.points[chosen], data.labels[chosen]
     low = random_pose(network, clouds, labels)
     high = ceiling(network, clouds, labels, rotations=options.rotations)
@@ -133,8 +135,9 @@ def section(options: argparse.Namespace) -> measure.Section:
         found = [true_value(search, network, clouds, labels, seed=seed) for seed in range(options.repeats)]
         share = float((torch.stack(found).mean(0) - low).sum() / (high - low).sum())
         rows.append({"search": name, "forward passes": cost(search, network, clouds, labels), "gap closed": share})
-    reached = [row["forward passes"] for row in rows if row["gap closed"] >= GOAL]
-    return {"forwards_for_99_percent": min(reached, default=float("inf"))}, rows
+    named = next(row for row in rows if row["search"] == SETTING)
+    reached = named["gap closed"] >= GOAL
+    return {"forwards_for_99_percent": named["forward passes"] if reached else float("inf")}, rows
 
 
 def parser() -> argparse.ArgumentParser:
@@ -143,8 +146,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--clouds", type=int, default=100)
     parser.add_argument("--rotations", type=int, default=20_000, help="rotations of the brute force ceiling")
     parser.add_argument("--repeats", type=int, default=3, help="independent candidate sets per search")
-    parser.add_argument("--epochs", type=int, default=SETTINGS["epochs"], help="of the training")
-    parser.add_argument("--points", type=int, default=SETTINGS["points"], help="of every cloud")
+    add_options(parser)
     return parser
 
 

@@ -1,5 +1,7 @@
 """A trained AC-PointNet for the benchmarks that need one, made once and kept in the cache folder."""
 
+import argparse
+
 import torch
 
 from adacanon.core import Canonicalized
@@ -12,6 +14,20 @@ from adacanon.training.loop import Schedule, Sitting, train
 
 SETTINGS = {"classes": 40, "points": 1024, "epochs": 4, "batch": 32, "learning_rate": 1e-3, "draws": 50, "size": 64}
 SETTINGS |= {"forms": 1.5, "seed": 0}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What benchmarks on the trained network have in common."""
+    parser.add_argument("--epochs", type=int, default=SETTINGS["epochs"], help="of the training")
+    parser.add_argument("--points", type=int, default=SETTINGS["points"], help="of every cloud")
+    parser.add_argument(
+        "--part", choices=("train", "test"), default="test", help="settings are chosen on training clouds"
+    )
+
+
+def part_of(data: PosedClouds, name: str) -> torch.Tensor:
+    """The numbers of the clouds of a part."""
+    return data.parts.train if name == "train" else data.parts.test
 
 
 def trained(settings: dict[str, float] | None = None) -> tuple[PointNet, PosedClouds]:

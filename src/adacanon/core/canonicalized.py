@@ -115,8 +115,8 @@ class Canonicalized(nn.Module):
                 f"chunk must be a positive number of pairs or None, got {chunk}. "
                 "Hint: None chooses by the size of a form"
             )
-        _check_parts(family, maximizer, prior)
-        _check_parts(family, in_training or maximizer, prior)
+        for search in (maximizer, in_training or maximizer):
+            _check_parts(family, search, prior)
         self.network = network
         self.family = family
         self.maximizer = maximizer
