@@ -19,11 +19,15 @@ Tree = Any
 
 def tensors(tree: Tree) -> list[Tensor]:
     """The tensor leaves of a tree, in order."""
+    if isinstance(tree, Tensor):  # the common case; a traversal takes longer than many an operation on the leaf
+        return [tree]
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
 
 
 def map_tensors(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     """Apply ``function`` to the tensor leaves; other leaves stay as they are in ``tree``."""
+    if isinstance(tree, Tensor):
+        return function(tree, *others)
     return tree_map(lambda leaf, *rest: function(leaf, *rest) if isinstance(leaf, Tensor) else leaf, tree, *others)
 
 

@@ -41,7 +41,7 @@ class SpectralMLP(nn.Module):
         widths = [*[hidden] * (layers - 1), classes]
         rest: list[nn.Module] = []
         for a, b in pairwise(widths):
-            rest += [nn.ReLU(), nn.Dropout(dropout), nn.Linear(a, b)]
+            rest += [nn.ReLU(inplace=True), nn.Dropout(dropout), nn.Linear(a, b)]
         self.shape = (rows, channels)
         self.first = nn.Linear(rows * channels, widths[0])
         self.beside = nn.Linear(invariants, widths[0], bias=False) if invariants else None

@@ -80,7 +80,7 @@ class OrthogonalBlocks(Space):
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
         seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
         drawn = _table(tuple(seeds), count, self.rows, self.width).blocks(self.sizes.cpu())
-        return (drawn * self.mask().cpu().unsqueeze(2)).movedim(2, 0)
+        return drawn.mul_(self.mask().cpu().unsqueeze(2)).movedim(2, 0)
 
     def project(self, u: Tensor) -> Tensor:
         """Clip the singular values to at most one and raise to one those that must be."""
@@ -146,12 +146,15 @@ class _Table:
 
     def blocks(self, sizes: Tensor) -> Tensor:
         """Blocks (members, bands, count, J, width) for sizes (members, bands)."""
-        largest = int(sizes.max()) if sizes.numel() else 0
-        self.place = torch.nn.functional.pad(self.place, (0, max(0, largest + 1 - len(self.place))), value=-1)
-        missing = sizes[self.place[sizes] < 0].unique()
-        if len(missing):
-            self._add(missing)
-        return self.stored[torch.arange(len(self.rows)), self.place[sizes]]
+        if sizes.numel() == 0:
+            return self.stored.new_zeros(*sizes.shape, *self.stored.shape[2:])
+        room = int(sizes.max()) + 1 - len(self.place)
+        if room > 0:
+            self.place = torch.nn.functional.pad(self.place, (0, room), value=-1)
+        if int(self.place[sizes].min()) < 0:
+            self._add(sizes[self.place[sizes] < 0].unique())
+        rows = self.place[sizes] + self.stored.shape[1] * torch.arange(len(self.rows))
+        return self.stored.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, sizes.shape)
 
     def _add(self, dimensions: Tensor) -> None:
         _, known, count, height, width = self.stored.shape
