@@ -6,9 +6,9 @@ from torch import Tensor, nn
 
 from adacanon import Canonicalized, RandomSearch
 from adacanon.errors import InputError, ShapeError
-from adacanon.points import PointNet, Rotations, pointnet
+from adacanon.points import PointNet, Rotations
+from adacanon.points.largest_products import CACHED_ROWS, largest_products
 from adacanon.points.normalized_linear import NormalizedLinear
-from adacanon.points.pointnet import CACHED_ROWS, largest_products
 
 BATCH, POINTS, CLASSES = 4, 30, 5
 
@@ -253,15 +253,15 @@ def test_a_network_without_shared_layers_is_refused() -> None:
 
 @pytest.mark.parametrize("rows", [1, 4, 7, 10, 64])
 def test_pieces_of_clouds_give_the_products_of_whole_clouds(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pointnet, "CACHED_ROWS", rows)
+    monkeypatch.setattr("adacanon.points.largest_products.CACHED_ROWS", rows)
     generator = torch.Generator().manual_seed(0)
     clouds = torch.randint(-2, 3, (5, 10, 3), generator=generator).double().requires_grad_()  # with many ties
     weight = torch.randint(-2, 3, (6, 3), generator=generator).double().requires_grad_()
     products = clouds @ weight.T
     expected = products.gather(1, products.argmax(1, keepdim=True)).squeeze(1)
-    found = pointnet.largest_products(clouds, weight)
+    found = largest_products(clouds, weight)
     assert torch.equal(found, expected)
-    assert torch.equal(pointnet.largest_products(clouds.detach(), weight.detach()), expected)
+    assert torch.equal(largest_products(clouds.detach(), weight.detach()), expected)
     for gradient, other in zip(
         *(torch.autograd.grad(out.square().sum(), (clouds, weight)) for out in (found, expected)), strict=True
     ):

@@ -3,18 +3,14 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-import torch
 from torch import Tensor, nn
 
 from adacanon.errors import InputError
 from adacanon.points.clouds import check_clouds, check_mask
 from adacanon.points.head import check_batch, classification_head
+from adacanon.points.largest_products import largest_products
 from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import padded_by_repetition
-
-CACHED_ROWS = 1024
-"""Points that go through the widest layer together; more of them fall out of a processor's cache. Larger clouds are cut
-into pieces."""
 
 
 class PointNet(nn.Module):
@@ -86,40 +82,3 @@ class PointNet(nn.Module):
         if mask is not None:
             check_mask("PointNet", mask, points)
         check_batch("PointNet", points, self.head)
-
-
-def largest_products(clouds: Tensor, weight: Tensor) -> Tensor:
-    r""":math:`\max_i w_c \cdot x_i` for every cloud and every row :math:`w_c`, without keeping the products.
-
-    With gradients, the maximizing points are searched first, and then one product per cloud and row is
-    differentiated (of points that tie, the first gets the gradient).
-
-    Shape:
-        clouds (batch, points, channels), weight (rows, channels) -> (batch, rows)
-    """
-    if not (torch.is_grad_enabled() and (clouds.requires_grad or weight.requires_grad)):
-        return torch.stack([_maxima(piece, weight) for piece in clouds.split(CACHED_ROWS, 1)]).amax(0)
-    with torch.no_grad():
-        winners = _attained(clouds, weight)
-    chosen = clouds[torch.arange(len(clouds), device=clouds.device)[:, None], winners]
-    return (chosen * weight).sum(-1)
-
-
-def _maxima(clouds: Tensor, weight: Tensor) -> Tensor:
-    """The largest products (batch, rows) of clouds, as many at a time as the cache holds."""
-    points = clouds.shape[1]
-    parts = clouds.split(max(1, CACHED_ROWS // points))
-    return torch.cat([(part.flatten(0, 1) @ weight.T).unflatten(0, (-1, points)).amax(1) for part in parts])
-
-
-def _attained(clouds: Tensor, weight: Tensor) -> Tensor:
-    """The points (batch, rows) where the largest products are, the first of those that tie."""
-    pieces = []
-    for piece in clouds.split(CACHED_ROWS, 1):
-        points = piece.shape[1]
-        parts = piece.split(max(1, CACHED_ROWS // points))
-        found = [(weight @ part.flatten(0, 1).T).unflatten(1, (-1, points)).max(2) for part in parts]
-        pieces.append((torch.cat([part.values for part in found], 1), torch.cat([part.indices for part in found], 1)))
-    values, indices = (torch.stack(tensors) for tensors in zip(*pieces, strict=True))
-    best = values.argmax(0, keepdim=True)
-    return (indices.gather(0, best) + CACHED_ROWS * best).squeeze(0).T
