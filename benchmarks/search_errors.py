@@ -15,7 +15,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, RandomSearch, Restarts, SampleAndRefine
+from adacanon import (
+    AnchoredSearch,
+    Canonicalized,
+    CoarseToFine,
+    GridSearch,
+    RandomSearch,
+    Restarts,
+    Rung,
+    SampleAndRefine,
+    SuccessiveHalving,
+)
 from adacanon.core import Maximizer
 from adacanon.maximizers.selection import CandidateSearch
 from adacanon.points import Rotations, principal_frames
@@ -45,7 +55,7 @@ def coarse_to_fine(name: str, search: CandidateSearch, *, size: int) -> dict[str
     """Without and with refinement of the classes in contention."""
     return {
         f"coarse to fine, {name} 48": CoarseToFine(search, size=size),
-        f"coarse to fine, {name} 48 + 3": CoarseToFine(search, size=size, steps=3),
+        f"coarse to fine, {name} 48 + 3": SuccessiveHalving(search, rungs=(Rung(size, 2),), steps=3),
     }
 
 

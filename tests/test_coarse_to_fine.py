@@ -2,43 +2,24 @@
 
 import pytest
 import torch
-from torch import Tensor
 
-from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, RandomSearch, SampleAndRefine
-from adacanon.core import ClassScore, Found, Landscape, Maximizer
+from adacanon import (
+    AnchoredSearch,
+    Canonicalized,
+    CoarseToFine,
+    GridSearch,
+    RandomSearch,
+    Rung,
+    SampleAndRefine,
+    SuccessiveHalving,
+)
+from adacanon.core import Maximizer
 from adacanon.errors import InputError, SpaceError
 from adacanon.maximizers.coarse_to_fine import best_few
 from adacanon.points import Rotations
 from adacanon.testing import check_maximizer, rotation_problem
+from coarse_cases import CLASSES, POINTS, MaxNetwork, found_by, landscape, large_clouds
 from networks import Mirror, Spy, cloud_network, clouds
-
-CLASSES, POINTS = 6, 40
-
-
-class MaxNetwork(torch.nn.Module):
-    """Any number of points; a maximum over them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(2)
-            self.pointwise, self.head = torch.nn.Linear(3, 32).double(), torch.nn.Linear(32, CLASSES).double()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.pointwise(x).relu().amax(1))
-
-
-def large_clouds(batch: int = 5) -> Tensor:
-    generator = torch.Generator().manual_seed(1)
-    return torch.randn(batch, POINTS, 3, generator=generator, dtype=torch.float64) * torch.tensor([1.0, 0.6, 0.3])
-
-
-def landscape(network: torch.nn.Module | None = None) -> Landscape:
-    return Landscape(network or MaxNetwork(), Rotations(), ClassScore(), large_clouds())
-
-
-def found_by(maximizer: Maximizer, where: Landscape | None = None) -> Found:
-    return maximizer.maximize(where or landscape(), generator=torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("search", [RandomSearch(30), RandomSearch(600), GridSearch(40), AnchoredSearch(20)], ids=repr)
@@ -49,32 +30,12 @@ def test_a_view_of_all_points_and_all_classes_is_the_search_itself(search: Maxim
     assert torch.equal(found.parameters, expected.parameters)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"contenders": 1, "keep": 1}, {"steps": 3}, {"coarse_steps": 2}, {"contenders": 99}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"contenders": 1, "keep": 1}, {"contenders": 99}], ids=str)
 def test_values_are_those_of_the_network_on_the_whole_input(options: dict[str, int]) -> None:
     where = landscape()
     found = found_by(CoarseToFine(RandomSearch(40), size=8, **options), where)
     assert found.exact
     torch.testing.assert_close(where.values(found.parameters.unsqueeze(0))[0], found.values)
-
-
-def test_steps_only_help_and_only_the_contenders() -> None:
-    plain = found_by(CoarseToFine(RandomSearch(40), size=8, contenders=2))
-    refined = found_by(CoarseToFine(RandomSearch(40), size=8, contenders=2, steps=4))
-    gain = refined.values - plain.values
-    assert bool((gain >= 0).all())
-    assert bool(((gain > 0).sum(1) == 2).all())
-
-
-def test_coarse_steps_climb_on_the_view() -> None:
-    """Where the view is the whole input, every finalist only gains."""
-    plain, climbed = (
-        found_by(CoarseToFine(RandomSearch(20), size=POINTS, contenders=2, keep=3, coarse_steps=steps))
-        for steps in (0, 5)
-    )
-    gain = (climbed.values - plain.values).topk(2).values
-    assert bool((gain > 0).all())
 
 
 def test_coarse_winners_alone_are_estimates() -> None:
@@ -146,7 +107,8 @@ def test_settings_that_mean_nothing_are_refused() -> None:
         GridSearch(points=torch.eye(3).expand(50, -1, -1)),
         AnchoredSearch(48),
         CoarseToFine(RandomSearch(50), size=8),
-        CoarseToFine(GridSearch(50), size=8, contenders=5, keep=3, steps=2, coarse_steps=2),
+        CoarseToFine(GridSearch(50), size=8, contenders=5, keep=3),
+        SuccessiveHalving(GridSearch(50), rungs=(Rung(8, 3, 2), Rung(16, 2, 2)), steps=2),
     ],
     ids=repr,
 )

@@ -19,7 +19,9 @@ from adacanon.maximizers import (
     RandomSearch,
     Remembered,
     Restarts,
+    Rung,
     SampleAndRefine,
+    SuccessiveHalving,
 )
 
 __version__ = "0.1.0"
@@ -38,7 +40,9 @@ __all__ = [
     "RandomSearch",
     "Remembered",
     "Restarts",
+    "Rung",
     "SampleAndRefine",
+    "SuccessiveHalving",
     "one_vs_rest",
     "predict",
     "probabilities",

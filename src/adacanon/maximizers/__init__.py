@@ -7,5 +7,16 @@ from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
 from adacanon.maximizers.restarts import Restarts
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
+from adacanon.maximizers.successive_halving import Rung, SuccessiveHalving
 
-__all__ = ["AnchoredSearch", "CoarseToFine", "GridSearch", "RandomSearch", "Remembered", "Restarts", "SampleAndRefine"]
+__all__ = [
+    "AnchoredSearch",
+    "CoarseToFine",
+    "GridSearch",
+    "RandomSearch",
+    "Remembered",
+    "Restarts",
+    "Rung",
+    "SampleAndRefine",
+    "SuccessiveHalving",
+]

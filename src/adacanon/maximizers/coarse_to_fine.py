@@ -17,7 +17,6 @@ from adacanon.core.pytree import (
     take,
 )
 from adacanon.errors import InputError
-from adacanon.maximizers.ascent import check_ascent, climb
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.selection import CandidateSearch
 
@@ -26,15 +25,14 @@ from adacanon.maximizers.selection import CandidateSearch
 class CoarseToFine(Maximizer):
     r"""The best of all candidates on a coarse view goes on to the input itself.
 
-    1. Every candidate is scored on a coarse view of ``size`` points; each class keeps its best ``keep``.
-    2. The ``contenders`` classes of largest coarse value improve theirs by ``coarse_steps`` gradient steps on the view.
-    3. These finalists, at most contenders x keep for each input and shared by all classes, are scored on the input
+    1. Every candidate is scored on a coarse view of ``size`` points; the ``contenders`` classes of largest value keep
+       their best ``keep``.
+    2. These finalists, at most contenders x keep for each input and shared by all classes, are scored on the input
        itself, and each class takes its best.
-    4. The ``contenders`` of largest value go on from their best by ``steps`` gradient steps on the input itself.
 
     Every value returned is one of the network on the whole input. It is the full search's value for classes in
     contention if the coarse view ranks well, and a lower bound for the others: a heuristic, whose error
-    ``benchmarks.evaluation_cost`` measures.
+    ``benchmarks.evaluation_cost`` measures. :class:`SuccessiveHalving` climbs between the two, and after them.
 
     With ``contenders=0`` the coarse winners are returned as they are, as estimates: enough in training, where the
     gradient pass evaluates them anyway.
@@ -44,10 +42,6 @@ class CoarseToFine(Maximizer):
         size: points or pixels of the coarse view.
         keep: finalists for each class in contention.
         contenders: classes that may still win.
-        steps: gradient steps of the contenders on the whole input.
-        step_size: length of the first of them, as a share of the diameter of the space.
-        coarse_steps: gradient steps on the coarse view, of every finalist.
-        coarse_step_size: length of the first of them.
         reduced: score the coarse view in bfloat16 where the hardware has it; finalists are always in full precision.
 
     Example:
@@ -59,20 +53,10 @@ class CoarseToFine(Maximizer):
     size: int = 64
     keep: int = 2
     contenders: int = 3
-    steps: int = 0
-    step_size: float = 0.02
-    coarse_steps: int = 0
-    coarse_step_size: float = 0.05
     reduced: bool = True
 
     def __post_init__(self) -> None:
-        check_ascent(self.steps, self.step_size, "riemannian")
-        check_ascent(self.coarse_steps, self.coarse_step_size, "riemannian")
-        if not isinstance(self.search, CandidateSearch):
-            raise InputError(
-                f"CoarseToFine needs a search over a set of candidates, got {self.search!r}. "
-                "Hint: RandomSearch, GridSearch or AnchoredSearch"
-            )
+        check_candidates(self, self.search)
         if self.size < 1 or self.keep < 1 or self.contenders < 0:
             raise InputError(
                 f"CoarseToFine needs size >= 1, keep >= 1 and contenders >= 0, got size={self.size}, "
@@ -85,35 +69,24 @@ class CoarseToFine(Maximizer):
             points, values = best_few(view, blocks, self.keep if self.contenders else 1)
         if not self.contenders:
             return Found(map_tensors(lambda leaf: leaf[0], points), values[0])
-        form = values[0].topk(min(self.contenders, values.shape[2])).indices
-        chosen = map_tensors(lambda leaf: leaf[:, *_places(form)], points)
-        if self.coarse_steps:
-            with landscape.coarse(self.size, reduced=False) as view:
-                chosen = climb(
-                    view, chosen, steps=self.coarse_steps, step_size=self.coarse_step_size, form=form
-                ).parameters
-        finalists = map_tensors(lambda leaf: leaf.transpose(1, 2).flatten(0, 1), chosen)
-        return self._refined(landscape, best_finalist(landscape, finalists))
+        form = strongest(values[0], self.contenders)
+        return best_finalist(landscape, map_tensors(lambda leaf: leaf[:, *places(form)], points))
 
     def within(self, budget: float, landscape: Landscape) -> "CoarseToFine":
-        """Half of the budget for finalists, the other half for candidates on the coarse view; no refinement."""
+        """Half of the budget for finalists, the other half for candidates on the coarse view."""
         finalists = max(1, min(int(budget / 2), self.keep * self.contenders))
         count = max(1, int((budget - finalists) / landscape.share(self.size)))
         keep = min(self.keep, finalists)
-        return replace(
-            self, search=self.search.limited(count), keep=keep, contenders=finalists // keep, steps=0, coarse_steps=0
-        )
+        return replace(self, search=self.search.limited(count), keep=keep, contenders=finalists // keep)
 
-    def _refined(self, landscape: Landscape, found: Found) -> Found:
-        if not self.steps:
-            return found
-        form = found.values.topk(min(self.contenders, found.values.shape[1])).indices
-        start = map_tensors(lambda leaf: leaf[_places(form)].unsqueeze(0), found.parameters)
-        climbed = climb(landscape, start, steps=self.steps, step_size=self.step_size, form=form)
-        parameters = map_tensors(
-            lambda leaf, new: leaf.index_put(_places(form), new[0]), found.parameters, climbed.parameters
+
+def check_candidates(maximizer: Maximizer, search: object) -> None:
+    """Refuse a search without a set of candidates."""
+    if not isinstance(search, CandidateSearch):
+        raise InputError(
+            f"{type(maximizer).__name__} needs a search over a set of candidates, got {search!r}. "
+            "Hint: RandomSearch, GridSearch or AnchoredSearch"
         )
-        return Found(parameters, found.values.scatter(1, form, climbed.values[0]), exact=True)
 
 
 def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[Tree, Tensor]:
@@ -141,7 +114,10 @@ def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[T
 
 
 def best_finalist(landscape: Landscape, finalists: Tree) -> Found:
-    """The best of finalists (count, batch, *point) for every input and form; equal ones are evaluated once."""
+    """The best of points (keep, batch, n, *point) for every input and form, whoever brought them; equal ones are
+    evaluated once.
+    """
+    finalists = map_tensors(lambda leaf: leaf.transpose(1, 2).flatten(0, 1), finalists)
     count, batch = batch_size(finalists), landscape.batch
     pairs = flatten_leading(finalists, 2)
     owner = owners(batch, 1, landscape.device, count=count)
@@ -151,6 +127,11 @@ def best_finalist(landscape: Landscape, finalists: Tree) -> Found:
     return Found(take(finalists, index, torch.arange(batch, device=index.device).unsqueeze(1)), value, exact=True)
 
 
-def _places(form: Tensor) -> tuple[Tensor, Tensor]:
+def strongest(values: Tensor, count: int) -> Tensor:
+    """The forms (batch, count) of largest value (batch, forms), all of them if there are fewer."""
+    return values.topk(min(count, values.shape[1])).indices
+
+
+def places(form: Tensor) -> tuple[Tensor, Tensor]:
     """Where the forms (batch, n) of each input stand in tensors (batch, forms, ...)."""
     return torch.arange(len(form), device=form.device).unsqueeze(1), form

@@ -1,0 +1,125 @@
+"""Many candidates climb a little on coarse views; fewer and fewer go on, to finer and finer ones."""
+
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.pytree import Tree, map_tensors, take
+from adacanon.errors import InputError
+from adacanon.maximizers.ascent import check_ascent, climb
+from adacanon.maximizers.coarse_to_fine import best_few, best_finalist, check_candidates, places, strongest
+from adacanon.maximizers.grid import GridSearch
+from adacanon.maximizers.selection import CandidateSearch
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A stage of :class:`SuccessiveHalving`.
+
+    Args:
+        size: points or pixels of the coarse view.
+        keep: how many go on for each class, the best on this view.
+        steps: gradient steps that these then take on it.
+        step_size: length of the first step, as a share of the diameter of the space.
+    """
+
+    size: int
+    keep: int
+    steps: int = 0
+    step_size: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_ascent(self.steps, self.step_size, "riemannian")
+        if self.size < 1 or self.keep < 1:
+            raise InputError(f"Rung needs size >= 1 and keep >= 1, got size={self.size}, keep={self.keep}")
+
+
+@dataclass(frozen=True)
+class SuccessiveHalving(Maximizer):
+    r"""Near the true maximum for a few evaluations of the network, where there are many local ones.
+
+    The candidate that is best before it climbs is often not the one that gets highest, and climbing from many on the
+    whole input is dear. So every rung keeps the best of what came from the one before and lets them climb on its view,
+    which is finer than the last one. In the end the survivors are scored on the input itself, each class takes its
+    best, and the ``contenders`` go on from there by ``steps`` gradient steps.
+
+    Like :class:`CoarseToFine` a heuristic for all but the contenders, with values that are always those of the
+    network on the whole input.
+
+    Args:
+        search: where the candidates come from; a covering set by default.
+        rungs: from coarse to fine; the first one scores all candidates.
+        contenders: classes that may still win after the first rung.
+        steps: gradient steps of each contender on the whole input.
+        step_size: length of the first of them, as a share of the diameter of the space.
+        reduced: score the candidates in bfloat16 where the hardware has it; all that follows is in full precision.
+
+    Example:
+        >>> [rung.keep for rung in SuccessiveHalving().rungs]
+        [8, 3]
+    """
+
+    search: CandidateSearch = field(default_factory=lambda: GridSearch(100))
+    rungs: tuple[Rung, ...] = (Rung(64, keep=8, steps=5), Rung(128, keep=3, steps=5, step_size=0.03))
+    contenders: int = 3
+    steps: int = 4
+    step_size: float = 0.02
+    reduced: bool = True
+
+    def __post_init__(self) -> None:
+        check_candidates(self, self.search)
+        check_ascent(self.steps, self.step_size, "riemannian")
+        if not self.rungs or not all(isinstance(rung, Rung) for rung in self.rungs) or self.contenders < 1:
+            raise InputError(
+                f"SuccessiveHalving needs at least one Rung and one contender, got rungs={self.rungs!r}, "
+                f"contenders={self.contenders}. Hint: rungs=(Rung(64, keep=8, steps=5),)"
+            )
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        first, *others = self.rungs
+        with landscape.coarse(first.size, reduced=self.reduced) as view:
+            points, values = best_few(view, self.search.candidates(landscape, generator), first.keep)
+        form = strongest(values[0], self.contenders)
+        points = self._climbed(landscape, first, map_tensors(lambda leaf: leaf[:, *places(form)], points), form)
+        for rung in others:
+            points = self._climbed(landscape, rung, self._best(landscape, rung, points, form), form)
+        return self._refined(landscape, best_finalist(landscape, points))
+
+    def within(self, budget: float, landscape: Landscape) -> "SuccessiveHalving":
+        """The same rungs without steps: a third of the budget for finalists, what is left for candidates."""
+        finalists = max(1, min(int(budget / 3), self.rungs[-1].keep * self.contenders))
+        keep = min(self.rungs[-1].keep, finalists)
+        rung = replace(self.rungs[0], keep=keep, steps=0)
+        count = max(1, int((budget - finalists) / landscape.share(rung.size)))
+        return replace(
+            self, search=self.search.limited(count), rungs=(rung,), contenders=max(1, finalists // keep), steps=0
+        )
+
+    @staticmethod
+    def _best(landscape: Landscape, rung: Rung, points: Tree, form: Tensor) -> Tree:
+        """The best of points (count, batch, n, *point) on the view of a rung."""
+        with landscape.coarse(rung.size, reduced=False) as view:
+            values = view.values(points, form)
+        index = values.topk(min(rung.keep, len(values)), dim=0).indices
+        sample, place = (torch.arange(size, device=index.device) for size in index.shape[1:])
+        return take(points, index, sample.unsqueeze(1), place)
+
+    @staticmethod
+    def _climbed(landscape: Landscape, rung: Rung, points: Tree, form: Tensor) -> Tree:
+        if not rung.steps:
+            return points
+        with landscape.coarse(rung.size, reduced=False) as view:
+            return climb(view, points, steps=rung.steps, step_size=rung.step_size, form=form).parameters
+
+    def _refined(self, landscape: Landscape, found: Found) -> Found:
+        if not self.steps:
+            return found
+        form = strongest(found.values, self.contenders)
+        start = map_tensors(lambda leaf: leaf[places(form)].unsqueeze(0), found.parameters)
+        climbed = climb(landscape, start, steps=self.steps, step_size=self.step_size, form=form)
+        parameters = map_tensors(
+            lambda leaf, new: leaf.index_put(places(form), new[0]), found.parameters, climbed.parameters
+        )
+        return Found(parameters, found.values.scatter(1, form, climbed.values[0]), exact=True)
