@@ -10,7 +10,8 @@ from pathlib import Path
 
 from scipy.stats import t as student
 
-from adacanon.experiments.fast_settings import FAST_CLOUDS, FAST_GRAPHS
+from adacanon.experiments.fast_clouds import FAST_CLOUDS
+from adacanon.experiments.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.run import Table, relevant
 from benchmarks import measure
 

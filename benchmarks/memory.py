@@ -25,7 +25,7 @@ from torch import nn
 
 from adacanon import Canonicalized, CoarseToFine, GridSearch, Objective, RandomSearch, SampleAndRefine
 from adacanon.core import Maximizer
-from adacanon.experiments.fast_settings import FAST
+from adacanon.experiments.fast_clouds import FAST
 from adacanon.maximizers.selection import BLOCK
 from adacanon.points import Rotations
 from benchmarks import measure, networks

@@ -4,7 +4,8 @@ import json
 from importlib import resources
 
 from adacanon.errors import UnknownNameError
-from adacanon.experiments.fast_settings import FAST_CLOUDS, FAST_GRAPHS
+from adacanon.experiments.fast_clouds import FAST_CLOUDS
+from adacanon.experiments.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.run import Table
 from adacanon.experiments.toy import TOY, TOY_STRICT
 from adacanon.experiments.toy_sensitivity import TOY_SENSITIVITY

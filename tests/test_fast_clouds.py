@@ -7,9 +7,9 @@ import torch
 
 from adacanon import Canonicalized
 from adacanon.data.modelnet import Clouds, ModelNet
-from adacanon.experiments import fast_settings
+from adacanon.experiments import fast_clouds
 from adacanon.experiments.clouds import CloudClassifier, posed, turned
-from adacanon.experiments.fast_settings import FAST_CLOUDS, FAST_GRAPHS, ROWS, build, execute, settings
+from adacanon.experiments.fast_clouds import FAST_CLOUDS, ROWS, build, execute, settings
 from adacanon.experiments.run import Run
 from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.training.loop import Sitting
@@ -29,7 +29,7 @@ def toys(samples: int, seed: int) -> Clouds:
 @pytest.fixture(autouse=True)
 def small_data(monkeypatch: pytest.MonkeyPatch) -> ModelNet:
     data = ModelNet(toys(24, 0), toys(12, 1), ("rod", "disc"))
-    monkeypatch.setattr(fast_settings, "modelnet", lambda classes, points: data)
+    monkeypatch.setattr(fast_clouds, "modelnet", lambda classes, points: data)
     return data
 
 
@@ -78,10 +78,3 @@ def test_rows_of_one_seed_share_initialisation_and_test_poses(small_data: ModelN
 def test_every_training_pose_is_new() -> None:
     points = toys(5, 2).points
     assert not torch.equal(turned(points), turned(points))
-
-
-def test_graphs_take_over_the_records_of_tu() -> None:
-    fast = FAST_GRAPHS.settings("A-NLSF, fast", "MUTAG", "cpu")
-    exact = FAST_GRAPHS.settings("A-NLSF, exact", "MUTAG", "cpu")
-    assert FAST_GRAPHS.shares == "tu"
-    assert {name for name in exact if exact[name] != fast[name]} == {"redraw", "steps"}
