@@ -22,7 +22,7 @@ def differences(table: Table, column: str) -> list[float]:
     """Fast minus exact, in points, for every split that has both."""
     by_row: dict[str, dict[int, float]] = {"exact": {}, "fast": {}}
     for record in relevant(table.runs(columns=(column,)), RESULTS / f"{table.name}.jsonl"):
-        kind = record["row"].rsplit(", ")[-1]
+        kind = record["row"].rpartition(" ")[2].strip("()")
         if kind in by_row:
             by_row[kind][record["split"]] = record["metrics"]["accuracy"]
     both = sorted(by_row["exact"].keys() & by_row["fast"].keys())

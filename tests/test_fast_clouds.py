@@ -56,7 +56,7 @@ def test_a_row_trains_and_is_reproducible(row: str) -> None:
 
 
 def test_the_rows_search_as_their_names_say(small_data: ModelNet) -> None:
-    exact, fast = (learner_of(f"AC-PointNet, {name}", small_data) for name in ("exact", "fast"))
+    exact, fast = (learner_of(f"AC-PointNet ({name})", small_data) for name in ("exact", "fast"))
     assert isinstance(exact.module, Canonicalized)
     assert isinstance(fast.module, Canonicalized)
     assert isinstance(exact.module.maximizer, RandomSearch)

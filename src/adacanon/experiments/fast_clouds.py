@@ -17,7 +17,7 @@ from adacanon.training.loop import Schedule, Sitting, accuracy, train
 COMMON: Settings = {"points": 128, "epochs": 5, "batch": 32, "learning_rate": 1e-3, "dropout": 0.3, "seed": 0}
 EXACT: Settings = {"draws": 50}
 FAST: Settings = {**EXACT, "size": 32, "forms": 1.5, "contenders": 3, "keep": 2}
-ROWS: dict[str, Settings] = {"PointNet": {}, "AC-PointNet, exact": EXACT, "AC-PointNet, fast": FAST}
+ROWS: dict[str, Settings] = {"PointNet": {}, "AC-PointNet (exact)": EXACT, "AC-PointNet (fast)": FAST}
 SEEDS = 8
 
 

@@ -7,7 +7,7 @@ from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.tu_data import tu_data
 from adacanon.training.loop import Parts, Schedule, Sitting, accuracy, train
 
-ROWS: dict[str, Settings] = {"A-NLSF, exact": {"redraw": 1, "steps": 5}, "A-NLSF, fast": {}}
+ROWS: dict[str, Settings] = {"A-NLSF (exact)": {"redraw": 1, "steps": 5}, "A-NLSF (fast)": {}}
 METHOD = "A-NLSF"
 EPOCHS, SEEDS = 100, 20
 
