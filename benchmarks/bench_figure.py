@@ -1,4 +1,4 @@
-"""The plot of ``benchmarks.bench``: headline figures beside their goals, and how time grows with every size."""
+"""The plot of ``benchmarks.bench``: headlines beside their goals, how time grows, and what searches find for it."""
 
 import io
 from dataclasses import dataclass
@@ -21,19 +21,21 @@ GOOD, BAD, EXPLAINED = "#3f7d58", "#c2410c", "#9aa5b1"
 def draw(content: dict[str, Any]) -> bytes | None:
     """A PNG with what the sections that ran have to show; None if that is nothing."""
     panels = [panel for panel in (headlines(content), exponents(content)) if panel.bars]
-    if not panels:
+    searches = content["sections"].get("search_cost", [])
+    if not panels and not searches:
         return None
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    height = 0.24 * max(len(panel.bars) for panel in panels) + 1.0
-    figure, axes = pyplot.subplots(
-        1, len(panels), figsize=(5.4 * len(panels), height), squeeze=False, layout="constrained"
-    )
-    for axis, panel in zip(axes[0], panels, strict=True):
+    count = len(panels) + bool(searches)
+    height = max(0.24 * max((len(panel.bars) for panel in panels), default=0) + 1.0, 3.5 if searches else 0)
+    figure, axes = pyplot.subplots(1, count, figsize=(5.4 * count, height), squeeze=False, layout="constrained")
+    for axis, panel in zip(axes[0], panels, strict=False):
         _bars(axis, panel)
+    if searches:
+        _found(axes[0, -1], searches)
     machine = content["machine"]
     figure.suptitle(f"{machine['cpu']}, {machine['threads']} threads, torch {machine['torch']}", fontsize=8)
     buffer = io.BytesIO()
@@ -88,6 +90,30 @@ def _beside_goal(label: str, value: float | None, goal: float) -> Bar:
     return Bar(label, share, GOOD if share <= 1 else BAD, f"{value:.3g} {allowed}")
 
 
+def _found(axis: Any, searches: list[dict[str, Any]]) -> None:
+    """The share of the gap that every search closes against its cost, one line for each kind."""
+    kinds: dict[str, list[tuple[float, float]]] = {}
+    for row in searches:
+        kind = row["search"].partition(",")[0]
+        kinds.setdefault(kind, []).append((row["forward passes"], 100 * row["gap closed"]))
+    for kind, points in kinds.items():
+        axis.plot(*zip(*sorted(points), strict=True), marker="o", markersize=3, linewidth=1, label=kind)
+    cost = GOALS["forwards_for_99_percent"][1]
+    axis.axhline(99, color="black", linewidth=0.5)
+    axis.axvline(cost, color="black", linewidth=0.5)
+    axis.set_xscale("log")
+    axis.set_xlabel(f"forward passes (lines: {cost:g} of them, 99 % of the gap)", fontsize=8)
+    axis.set_ylabel("% of the gap between a random pose and brute force", fontsize=8)
+    axis.tick_params(labelsize=8)
+    axis.legend(fontsize=7, frameon=False)
+    _open(axis)
+
+
+def _open(axis: Any) -> None:
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
 def _bars(axis: Any, panel: Panel) -> None:
     places, lengths = range(len(panel.bars))[::-1], [bar.length for bar in panel.bars]
     axis.barh(places, lengths, color=[bar.colour for bar in panel.bars], height=0.62)
@@ -98,5 +124,4 @@ def _bars(axis: Any, panel: Panel) -> None:
     axis.set_xlim(0, 1.4 * max(1.0, *lengths))
     axis.set_xlabel(panel.title, fontsize=8)
     axis.tick_params(labelsize=8)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
+    _open(axis)

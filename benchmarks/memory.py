@@ -23,7 +23,15 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from adacanon import Canonicalized, CoarseToFine, GridSearch, Objective, RandomSearch, SampleAndRefine
+from adacanon import (
+    Canonicalized,
+    CoarseToFine,
+    GridSearch,
+    Objective,
+    RandomSearch,
+    SampleAndRefine,
+    SuccessiveHalving,
+)
 from adacanon.core import Maximizer
 from adacanon.experiments.fast_clouds import FAST
 from adacanon.maximizers.selection import BLOCK
@@ -41,6 +49,7 @@ SEARCHES: dict[str, Callable[[int], Maximizer]] = {
     "refined": lambda candidates: SampleAndRefine(candidates, steps=3),
     "covering": GridSearch,
     "coarse to fine": lambda candidates: CoarseToFine(RandomSearch(candidates), size=64),
+    "successive halving": lambda candidates: SuccessiveHalving(RandomSearch(candidates)),
 }
 SUBJECTS = (*SEARCHES, "training step")
 

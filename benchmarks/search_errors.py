@@ -52,10 +52,10 @@ def searches(points: int) -> dict[str, Maximizer]:
 
 
 def coarse_to_fine(name: str, search: CandidateSearch, *, size: int) -> dict[str, Maximizer]:
-    """Without and with refinement of the classes in contention."""
+    """Without and with climbing, on the view and then on the cloud."""
     return {
         f"coarse to fine, {name} 48": CoarseToFine(search, size=size),
-        f"coarse to fine, {name} 48 + 3": SuccessiveHalving(search, rungs=(Rung(size, 2),), steps=3),
+        f"successive halving, {name} 48": SuccessiveHalving(search, rungs=(Rung(size, 2, steps=3),), steps=3),
     }
 
 

@@ -195,6 +195,9 @@ class TestProcesses:
         assert time.monotonic() - begin < 50
         assert set(multiprocessing.active_children()) <= before
 
+    def test_every_row_can_be_named_on_the_command_line(self) -> None:
+        assert not [row for table in TABLES.values() for row in (*table.rows, *table.columns) if "," in row]
+
     def test_the_trainings_of_all_tables_can_be_sent_to_processes(self) -> None:
         for table in TABLES.values():
             assert pickle.loads(pickle.dumps(table.execute)) is table.execute

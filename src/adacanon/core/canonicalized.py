@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.family import Family
+from adacanon.core.family import Family, Searches
 from adacanon.core.maximizer import Found, Landscape, Maximizer, evaluate
 from adacanon.core.precision import callers_precision, in_precision
 from adacanon.core.prior import ClassScore, Prior
@@ -74,7 +74,7 @@ class Canonicalized(nn.Module):
         network: :math:`f`, any module from the family's forms to (pairs, classes). A plain function is called as it is:
             what it hides cannot be put in evaluation mode.
         family: :math:`\kappa`, which names the space and transforms.
-        maximizer: the search.
+        maximizer: the search; left out, the fast one that the family names (:meth:`Family.searches`).
         in_training: another search for training mode, where estimates are enough; the same one if left out.
         prior: :math:`h`; a form per class unless the prior is shared.
         chunk: pairs per network evaluation in the search; None chooses by the size of a form.
@@ -99,7 +99,7 @@ class Canonicalized(nn.Module):
         self,
         network: Callable[[Tree], Tensor],
         family: Family,
-        maximizer: Maximizer,
+        maximizer: Maximizer | None = None,
         prior: Prior | None = None,
         *,
         in_training: Maximizer | None = None,
@@ -115,8 +115,12 @@ class Canonicalized(nn.Module):
                 f"chunk must be a positive number of pairs or None, got {chunk}. "
                 "Hint: None chooses by the size of a form"
             )
+        _check_parts(family, prior)
+        if maximizer is None:
+            maximizer, automatic = _searches_of(family)
+            in_training = in_training or automatic
         for search in (maximizer, in_training or maximizer):
-            _check_parts(family, search, prior)
+            _check_maximizer(search)
         self.network = network
         self.family = family
         self.maximizer = maximizer
@@ -296,11 +300,21 @@ def _evaluation_mode(network: Any) -> Iterator[None]:
             module.training = flag
 
 
-def _check_parts(family: Any, maximizer: Any, prior: Any) -> None:
+def _check_parts(family: Any, prior: Any) -> None:
     expected = {"family": (family, Family, "Rotations()"), "prior": (prior or ClassScore(), Prior, "ClassScore()")}
     for name, (part, kind, example) in expected.items():
         if not isinstance(part, kind):
             raise InputError(f"The {name} must be a {kind.__name__}, got {part!r}. Hint: an instance such as {example}")
+
+
+def _searches_of(family: Family) -> Searches:
+    searches = family.searches()
+    if searches is None:
+        raise InputError(f"{family!r} names no search of its own. Hint: give one, such as SampleAndRefine(50, steps=3)")
+    return searches
+
+
+def _check_maximizer(maximizer: Any) -> None:
     if isinstance(maximizer, type) or not hasattr(maximizer, "maximize"):
         raise InputError(
             f"The maximizer must be an object with a method maximize, got {maximizer!r}. "

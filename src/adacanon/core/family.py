@@ -2,12 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from adacanon.core.pytree import Tree
 from adacanon.core.space import Space
+
+if TYPE_CHECKING:
+    from adacanon.core.maximizer import Maximizer
+
+Searches = tuple["Maximizer", "Maximizer | None"]
+"""A search, and another one for training if that differs."""
 
 Fused = Callable[[Tree], Tensor]
 """From points (count, batch, *point) to outputs (count, batch, ...)."""
@@ -37,6 +43,10 @@ class Family(ABC):
         Where a transformation commutes with the first layer of a network, much of it can be computed once per batch.
         The outcome must agree with the network on what ``transform`` gives.
         """
+        return None
+
+    def searches(self) -> Searches | None:
+        """The searches that are used where none is named, or None if one must be."""
         return None
 
     def anchor(self, g: Tree) -> Tree | None:

@@ -157,7 +157,14 @@ class Landscape:
         dtype = reduced_precision(self.device.type) if reduced else None
         network = in_precision(self.network, self.device.type, dtype)
         landscape = Landscape(network, self.family, self.prior, view, ids=self.ids)
-        yield landscape
+        try:
+            yield landscape
+        except Exception as error:
+            error.add_note(
+                f"while coarse views of {size} points or pixels were scored. Hint: a network for inputs of one size "
+                "needs a search without coarse views, such as RandomSearch(50) or SampleAndRefine(50, 3)"
+            )
+            raise
         self.pairs_evaluated += landscape.pairs_evaluated * row_numel(view) / row_numel(self.g)
 
     def place(self, points: Tree) -> Tree:

@@ -4,7 +4,6 @@ from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
-from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
 PAIRS_PER_CHUNK = 2048
 """An MLP on a few hundred coefficients is so cheap per pair that calls, not memory, set the size of a chunk."""
@@ -33,5 +32,4 @@ def anlsf(
         redraw: training steps that share their draws.
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)
-    search = maximizer or SampleAndRefine(samples=32)
-    return Canonicalized(network, family, search, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw)
+    return Canonicalized(network, family, maximizer, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw)

@@ -7,13 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adacanon.core.family import Family, Fused
+from adacanon.core.family import Family, Fused, Searches
 from adacanon.core.pytree import Tree
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
 
@@ -64,6 +65,9 @@ class BandRotations(Family):
 
     def space(self, g: BandCoefficients) -> OrthogonalBlocks:
         return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=int(g.factors.shape[2]))
+
+    def searches(self) -> Searches:
+        return SampleAndRefine(samples=32), None
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tree:
         rotated = u @ g.factors[owner]

@@ -5,11 +5,16 @@ from typing import Any
 
 from torch import Tensor
 
-from adacanon.core.family import Family
+from adacanon.core.family import Family, Searches
 from adacanon.errors import InputError, ShapeError
+from adacanon.maximizers.coarse_to_fine import CoarseToFine
+from adacanon.maximizers.random_search import RandomSearch
 from adacanon.points.frames import principal_frames
 from adacanon.points.neighbours import farthest_points
 from adacanon.spaces.so3 import SO3
+
+DRAWS = 50
+"""Of the searches that are used where none is named."""
 
 _EXPECTED = "Rotations expects a tensor of points of shape (batch, points, 3)"
 
@@ -38,6 +43,12 @@ class Rotations(Family):
 
     def anchor(self, g: Tensor) -> Tensor:
         return principal_frames(g)
+
+    def searches(self) -> Searches:
+        """Coarse to fine; in training the winners of the coarse view as they are. ``docs/speed.md`` says what these
+        give up.
+        """
+        return CoarseToFine(RandomSearch(DRAWS)), CoarseToFine(RandomSearch(DRAWS), contenders=0)
 
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """The farthest points, a set that depends neither on their order nor on the pose."""

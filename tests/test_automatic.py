@@ -1,0 +1,48 @@
+"""Without a word about the search: a fast one that suits the family, and a clear error where it does not fit."""
+
+import pytest
+import torch
+from torch import nn
+
+from adacanon import Canonicalized, CoarseToFine, RandomSearch, SampleAndRefine
+from adacanon.errors import InputError
+from adacanon.graphs import BandRotations, uniform
+from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.points import PointNet, Rotations
+from networks import Mirror, cloud_network
+
+
+def test_a_family_with_coarse_views_gets_coarse_to_fine() -> None:
+    model = Canonicalized(PointNet(5), Rotations())
+    assert isinstance(model.maximizer, CoarseToFine)
+    assert isinstance(model.in_training, CoarseToFine)
+    assert (model.maximizer.contenders > 0, model.in_training.contenders) == (True, 0)
+    points = torch.randn(3, 100, 3, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        found = model.eval().canonicalize(points)
+    assert found.evaluations < 50
+    torch.testing.assert_close(model.network(found.forms().flatten(0, 1)).view(3, 5, 5).diagonal(0, 1, 2), found.logits)
+
+
+def test_bands_get_sample_and_refine() -> None:
+    model = Canonicalized(SpectralMLP(4, 2, classes=3), BandRotations(uniform(2), rows=2))
+    assert (model.maximizer, model.in_training) == (SampleAndRefine(samples=32), None)
+
+
+def test_a_family_without_a_search_of_its_own_needs_one() -> None:
+    with pytest.raises(InputError, match=r"names no search of its own. Hint: give one, such as SampleAndRefine"):
+        Canonicalized(cloud_network(), Mirror())
+
+
+def test_a_search_for_training_alone_can_be_named() -> None:
+    model = Canonicalized(PointNet(5), Rotations(), in_training=RandomSearch(7))
+    assert isinstance(model.maximizer, CoarseToFine)
+    assert model.in_training == RandomSearch(7)
+
+
+def test_a_network_for_one_size_is_told_what_to_do() -> None:
+    network = nn.Sequential(nn.Flatten(), nn.Linear(300, 2))
+    with pytest.raises(RuntimeError) as error:
+        Canonicalized(network, Rotations()).eval()(torch.randn(2, 100, 3))
+    assert any("a network for inputs of one size" in note for note in error.value.__notes__)
+    assert Canonicalized(network, Rotations(), RandomSearch(5)).eval()(torch.randn(2, 100, 3)).shape == (2, 2)
