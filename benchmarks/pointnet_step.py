@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from adacanon import Canonicalized, CoarseToFine, Objective, RandomSearch, one_vs_rest
 from adacanon.core.precision import reduced_precision
-from adacanon.experiments.clouds import modelnet, turned
 from adacanon.experiments.fast_clouds import FAST
+from adacanon.experiments.posed_clouds import modelnet, turned
 from adacanon.points import Rotations
 from adacanon.points.pointnet import PointNet
 from benchmarks import measure

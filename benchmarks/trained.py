@@ -5,7 +5,7 @@ import argparse
 import torch
 
 from adacanon.core import Canonicalized
-from adacanon.experiments.clouds import PosedClouds, canonicalized, modelnet, posed
+from adacanon.experiments.posed_clouds import PosedClouds, canonicalized, modelnet, posed
 from adacanon.experiments.run import Run
 from adacanon.folders import cache_folder
 from adacanon.maximizers import CoarseToFine, RandomSearch

@@ -13,7 +13,7 @@ from benchmarks.bench_figure import GOALS
 from benchmarks.memory import grown
 from benchmarks.scaling import slope
 
-from adacanon.experiments.clouds import modelnet
+from adacanon.experiments.posed_clouds import modelnet
 
 WITHOUT_DATA = ("memory", "search_errors", "scaling")
 HEADLINES = {

@@ -8,8 +8,8 @@ import torch
 from adacanon import Canonicalized
 from adacanon.data.modelnet import Clouds, ModelNet
 from adacanon.experiments import fast_clouds
-from adacanon.experiments.clouds import CloudClassifier, posed, turned
 from adacanon.experiments.fast_clouds import FAST_CLOUDS, ROWS, build, execute, settings
+from adacanon.experiments.posed_clouds import CloudClassifier, posed, turned
 from adacanon.experiments.run import Run
 from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.training.loop import Sitting

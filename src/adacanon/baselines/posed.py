@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.errors import InputError
-from adacanon.points.clouds import check_clouds, check_mask
+from adacanon.points.checks import check_clouds, check_mask
 
 
 def called(network: nn.Module, *inputs: Tensor, mask: Tensor | None) -> Tensor:

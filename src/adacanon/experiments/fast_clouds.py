@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from adacanon.core import Canonicalized
-from adacanon.experiments.clouds import CloudClassifier, PosedClouds, canonicalized, modelnet, plain, posed
+from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, modelnet, plain, posed
 from adacanon.experiments.run import Run, Settings, Table
 from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.points.pointnet import PointNet

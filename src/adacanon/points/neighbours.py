@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import InputError, ShapeError
-from adacanon.points.clouds import check_clouds, check_mask
+from adacanon.points.checks import check_clouds, check_mask
 
 FEW_CHANNELS = 8
 """Up to here a sum of squared differences is as fast as the expanded square, and has no cancellation."""

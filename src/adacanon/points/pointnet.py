@@ -6,7 +6,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from adacanon.errors import InputError
-from adacanon.points.clouds import check_clouds, check_mask
+from adacanon.points.checks import check_clouds, check_mask
 from adacanon.points.head import check_batch, classification_head
 from adacanon.points.largest_products import largest_products
 from adacanon.points.normalized_linear import NormalizedLinear

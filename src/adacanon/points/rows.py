@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacanon.points.clouds import check_clouds, check_enough, check_mask
+from adacanon.points.checks import check_clouds, check_enough, check_mask
 from adacanon.points.neighbours import nearest_neighbours
 
 
