@@ -133,7 +133,7 @@ class TestSharedDraws:
     SEEDS = (5, 6)
 
     def drawn(self, sizes: Tensor, *, count: int = 4, rows: tuple[int, ...] = (2, 3), width: int = 3) -> Tensor:
-        return _table(self.SEEDS, count, rows, width).blocks(sizes)
+        return _table(self.SEEDS, count, rows, width, torch.float64).blocks(sizes)
 
     def directly(self, m: int, band: int, *, count: int = 4, width: int = 3) -> Tensor:
         block = torch.zeros(count, 3, width, dtype=torch.float64)
@@ -169,7 +169,7 @@ class TestSharedDraws:
         assert _table.cache_info().currsize <= 2
         for _ in range(20):
             self.drawn(torch.randint(0, 30, (50, 2), generator=generator))
-        table = _table(self.SEEDS, 4, (2, 3), 3)
+        table = _table(self.SEEDS, 4, (2, 3), 3, torch.float64)
         assert table.stored.shape[1] <= 30
         assert len(table.place) <= 30
 
@@ -182,6 +182,16 @@ class TestSharedDraws:
         )
         again = space.sample(5, generator=torch.Generator().manual_seed(0))
         assert torch.equal(fresh, again)
+
+    def test_other_types_are_rounded_draws(self) -> None:
+        sizes = torch.tensor([[3, 90], [0, 12]])
+        single, double = (
+            OrthogonalBlocks(sizes, rows=(2, 3), columns=3, dtype=dtype).sample(
+                5, generator=torch.Generator().manual_seed(1)
+            )
+            for dtype in (torch.float32, torch.float64)
+        )
+        assert torch.equal(single, double.float())
 
     def test_what_a_caller_does_with_draws_does_not_reach_the_table(self) -> None:
         space = OrthogonalBlocks(torch.tensor([[4, 40]]), rows=(2, 2), columns=2)

@@ -64,7 +64,8 @@ class BandRotations(Family):
         return g
 
     def space(self, g: BandCoefficients) -> OrthogonalBlocks:
-        return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=int(g.factors.shape[2]))
+        width, dtype = int(g.factors.shape[2]), g.factors.dtype
+        return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, dtype=dtype)
 
     def searches(self) -> Searches:
         return SampleAndRefine(samples=32), None

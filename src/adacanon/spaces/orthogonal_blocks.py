@@ -38,6 +38,7 @@ class OrthogonalBlocks(Space):
         rows: :math:`J_k` per band.
         columns: :math:`r_k` of each input, (members, bands), or one number T that stands for :math:`\min(M_k, T)`.
         width: the largest :math:`r_k` that a point has room for; draws for fewer columns begin those for more.
+        dtype: of the draws, which are computed in float64.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class OrthogonalBlocks(Space):
         rows: tuple[int, ...],
         columns: int | Tensor,
         width: int | None = None,
+        dtype: torch.dtype = torch.float64,
     ) -> None:
         if sizes.dim() != 2 or sizes.shape[1] != len(rows):
             raise ShapeError(
@@ -54,6 +56,7 @@ class OrthogonalBlocks(Space):
             )
         self.sizes = sizes
         self.rows = rows
+        self.dtype = dtype
         self.columns = sizes.clamp(max=columns) if isinstance(columns, int) else columns
         self.width = width or (columns if isinstance(columns, int) else max(1, int(columns.max())))
         if min(rows) < 1 or self.width < 1 or (sizes.numel() and int(sizes.min()) < 0):
@@ -74,12 +77,14 @@ class OrthogonalBlocks(Space):
         return 2 * torch.minimum(self._height(), self.columns).sum(-1).clamp(min=1).sqrt()
 
     def select(self, owner: Tensor) -> "OrthogonalBlocks":
-        return OrthogonalBlocks(self.sizes[owner], rows=self.rows, columns=self.columns[owner], width=self.width)
+        return OrthogonalBlocks(
+            self.sizes[owner], rows=self.rows, columns=self.columns[owner], width=self.width, dtype=self.dtype
+        )
 
     def sample(self, count: int, *, generator: torch.Generator | None = None) -> Tensor:
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
         seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
-        drawn = _table(tuple(seeds), count, self.rows, self.width).blocks(self.sizes.cpu())
+        drawn = _table(tuple(seeds), count, self.rows, self.width, self.dtype).blocks(self.sizes.cpu())
         return drawn.mul_(self.mask().cpu().unsqueeze(2)).movedim(2, 0)
 
     def project(self, u: Tensor) -> Tensor:
@@ -139,10 +144,12 @@ class OrthogonalBlocks(Space):
 class _Table:
     """The blocks of some streams for all dimensions that were asked for, (bands, dimensions, count, J, width)."""
 
-    def __init__(self, seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int) -> None:
+    def __init__(
+        self, seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int, dtype: torch.dtype
+    ) -> None:
         self.seeds, self.rows = seeds, rows
         self.place = torch.zeros(1, dtype=torch.int64)  # by dimension; -1 if there is no block yet
-        self.stored = torch.zeros(len(rows), 1, count, max(rows), width, dtype=torch.float64)
+        self.stored = torch.zeros(len(rows), 1, count, max(rows), width, dtype=dtype)
 
     def blocks(self, sizes: Tensor) -> Tensor:
         """Blocks (members, bands, count, J, width) for sizes (members, bands)."""
@@ -167,9 +174,9 @@ class _Table:
 
 
 @lru_cache(maxsize=2)
-def _table(seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int) -> _Table:
+def _table(seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int, dtype: torch.dtype) -> _Table:
     """Batches that are searched with the same draws share them."""
-    return _Table(seeds, count, rows, width)
+    return _Table(seeds, count, rows, width, dtype)
 
 
 def _two_rows_to_set(u: Tensor, forced: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
