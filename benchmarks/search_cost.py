@@ -8,7 +8,7 @@ whole cloud, and the best eight of these are refined by 40 steps; with --exhaust
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from rich.progress import track
@@ -31,8 +31,7 @@ from benchmarks import measure
 from benchmarks.trained import add_options, part_of, trained
 
 GOAL, BATCH = 0.99, 25
-SETTING = "successive halving, 200: 8 on 64, 3 on 128"
-STEPS = 5
+SETTING = "successive halving, 200: 32, 12, 5, 2 kept"
 
 
 def searches() -> dict[str, Maximizer]:
@@ -47,24 +46,17 @@ def searches() -> dict[str, Maximizer]:
             for k, size, keep in ((50, 64, 1), (100, 64, 2), (200, 64, 4))
         },
         **{
-            f"successive halving, {k}: " + ", ".join(f"{keep} on {size}" for size, keep in rungs): halving(k, rungs)
-            for k, rungs in (
-                (50, ((64, 4), (128, 2))),
-                (100, ((64, 8), (128, 3))),
-                (200, ((64, 8), (128, 3))),
-                (200, ((64, 16), (128, 4))),
-                (400, ((32, 16), (128, 4))),
-                (400, ((64, 16), (128, 6), (256, 3))),
-            )
+            f"successive halving, {k}: {', '.join(map(str, keep))} kept": halving(k, keep)
+            for k, keep in ((50, (8, 3, 2, 1)), (100, (16, 6, 3, 1)), (200, (32, 12, 5, 2)), (400, (64, 24, 10, 4)))
         },
     }
 
 
-def halving(candidates: int, rungs: tuple[tuple[int, int], ...]) -> SuccessiveHalving:
-    """Every path takes five steps on each rung, and the last one four on the whole cloud."""
-    lengths = (0.05, 0.03, 0.02)
-    steps = tuple(Rung(size, keep, STEPS, length) for (size, keep), length in zip(rungs, lengths, strict=False))
-    return SuccessiveHalving(GridSearch(candidates), steps, contenders=1)
+def halving(candidates: int, keep: tuple[int, ...]) -> SuccessiveHalving:
+    """The rungs of the defaults with other numbers of paths."""
+    default = SuccessiveHalving(GridSearch(candidates), contenders=1)
+    rungs = tuple(replace(rung, keep=count) for rung, count in zip(default.rungs, keep, strict=True))
+    return replace(default, rungs=rungs)
 
 
 @dataclass(frozen=True)

@@ -54,18 +54,24 @@ class SuccessiveHalving(Maximizer):
         contenders: classes that may still win after the first rung.
         steps: gradient steps of each contender on the whole input.
         step_size: length of the first of them, as a share of the diameter of the space.
-        reduced: score the candidates in bfloat16 where the hardware has it; all that follows is in full precision.
+        reduced: score and climb on coarse views in bfloat16 where the hardware has it; finalists and their steps are
+            always in full precision.
 
     Example:
         >>> [rung.keep for rung in SuccessiveHalving().rungs]
-        [8, 3]
+        [32, 12, 5, 2]
     """
 
-    search: CandidateSearch = field(default_factory=lambda: GridSearch(100))
-    rungs: tuple[Rung, ...] = (Rung(64, keep=8, steps=5), Rung(128, keep=3, steps=5, step_size=0.03))
+    search: CandidateSearch = field(default_factory=lambda: GridSearch(200))
+    rungs: tuple[Rung, ...] = (
+        Rung(32, keep=32, steps=3, step_size=0.06),
+        Rung(128, keep=12, steps=4, step_size=0.04),
+        Rung(256, keep=5, steps=4, step_size=0.03),
+        Rung(512, keep=2, steps=5, step_size=0.02),
+    )
     contenders: int = 3
-    steps: int = 4
-    step_size: float = 0.02
+    steps: int = 2
+    step_size: float = 0.01
     reduced: bool = True
 
     def __post_init__(self) -> None:
@@ -97,20 +103,18 @@ class SuccessiveHalving(Maximizer):
             self, search=self.search.limited(count), rungs=(rung,), contenders=max(1, finalists // keep), steps=0
         )
 
-    @staticmethod
-    def _best(landscape: Landscape, rung: Rung, points: Tree, form: Tensor) -> Tree:
+    def _best(self, landscape: Landscape, rung: Rung, points: Tree, form: Tensor) -> Tree:
         """The best of points (count, batch, n, *point) on the view of a rung."""
-        with landscape.coarse(rung.size, reduced=False) as view:
+        with landscape.coarse(rung.size, reduced=self.reduced) as view:
             values = view.values(points, form)
         index = values.topk(min(rung.keep, len(values)), dim=0).indices
         sample, place = (torch.arange(size, device=index.device) for size in index.shape[1:])
         return take(points, index, sample.unsqueeze(1), place)
 
-    @staticmethod
-    def _climbed(landscape: Landscape, rung: Rung, points: Tree, form: Tensor) -> Tree:
+    def _climbed(self, landscape: Landscape, rung: Rung, points: Tree, form: Tensor) -> Tree:
         if not rung.steps:
             return points
-        with landscape.coarse(rung.size, reduced=False) as view:
+        with landscape.coarse(rung.size, reduced=self.reduced) as view:
             return climb(view, points, steps=rung.steps, step_size=rung.step_size, form=form).parameters
 
     def _refined(self, landscape: Landscape, found: Found) -> Found:
