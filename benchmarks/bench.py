@@ -119,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
     parser = measure.common_options(__doc__ or "")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), metavar="SECTION")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run?")
-    parser.add_argument("--full", action="store_true", help="keep the outcome of all sections in results/bench.json")
+    parser.add_argument("--full", action="store_true", help="keep the outcome of all sections in results")
     parser.add_argument("--clock", choices=measure.CLOCKS, default="wall", help="processor: undisturbed by other jobs")
     parser.add_argument("--output", type=Path, default=ROOT / "build", help="folder of bench.json and bench.png")
     return parser
@@ -138,6 +138,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     if options.full:
         shutil.copy(options.output / "bench.json", ROOT / "results" / "bench.json")
+        shutil.copy(options.output / "bench.png", ROOT / "results" / "figures" / "bench.png")
     return 0
 
 

@@ -7,16 +7,19 @@ are left out.
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from adacanon.experiments.runner import summary_of
 from adacanon.experiments.tables import TABLES
 from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
-from benchmarks import search_errors
+from benchmarks import fast_accuracy, search_errors
+from benchmarks.bench_figure import headlines as headlines_of
 from benchmarks.measure import Row, text
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "results" / "benchmarks"
+BENCH = ROOT / "results" / "bench.json"
 LEFT_OUT = {"search_errors": search_errors.TIME}
 
 
@@ -27,11 +30,23 @@ def tables() -> dict[str, str]:
         name: f"{content['title']}\n\n{_markdown(content['rows'], LEFT_OUT.get(name))}"
         for name, content in measured.items()
     }
+    rows |= {"fast_accuracy": _markdown(fast_accuracy.rows())}
+    if BENCH.exists():
+        rows |= _last_full_run(json.loads(BENCH.read_text()))
     runs = {
         name: _runs_of(summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl"))
         for name, table in TABLES.items()
     }
     return rows | runs
+
+
+def _last_full_run(content: dict[str, Any]) -> dict[str, str]:
+    """The sections of ``benchmarks.bench``, and its headlines beside their goals as "bench"."""
+    machine = content["machine"]
+    where = f"{machine['cpu']}, {machine['threads']} threads, torch {machine['torch']}, {machine['date'][:10]}"
+    found = {name: _markdown(rows, LEFT_OUT.get(name)) for name, rows in content["sections"].items()}
+    headlines: list[Row] = [{"figure": bar.label, "measured (goal)": bar.text} for bar in headlines_of(content).bars]
+    return {**found, "bench": f"{where}\n\n{_markdown(headlines)}"}
 
 
 def _runs_of(summary: Summary) -> str:
@@ -44,9 +59,10 @@ def filled(document: str, known: dict[str, str]) -> str:
     return re.sub(pattern, lambda m: f"<!-- {m[1]} -->\n{known[m[1]]}\n<!-- end -->", document, flags=re.S)
 
 
-def _markdown(rows: list[Row], left_out: str | None) -> str:
+def _markdown(rows: list[Row], left_out: str | None = None) -> str:
     names = [name for name in rows[0] if name != left_out]
-    lines = [names, ["---"] * len(names), *([text(row[name]) for name in names] for row in rows)]
+    cells = [["–" if row[name] is None else text(row[name]) for name in names] for row in rows]
+    lines = [names, ["---"] * len(names), *cells]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
