@@ -74,13 +74,13 @@ def canonicalized(
     return CloudClassifier(model, data.points, data.labels, Objective(model, forms=forms), one_vs_rest)
 
 
-def posed(data: ModelNet, *, seed: int) -> PosedClouds:
-    """Both parts, the test clouds turned once and for all."""
+def posed(data: ModelNet, *, seed: int, copies: int = 1) -> PosedClouds:
+    """Both parts, the test clouds turned once and for all, in as many copies as asked for."""
     generator = torch.Generator().manual_seed(seed)
-    points = torch.cat([data.train.points, turned(data.test.points, generator)])
+    points = torch.cat([data.train.points, turned(data.test.points.repeat(copies, 1, 1), generator)])
     index = torch.arange(len(points))
     first = len(data.train.labels)
-    labels = torch.cat([data.train.labels, data.test.labels])
+    labels = torch.cat([data.train.labels, data.test.labels.repeat(copies)])
     return PosedClouds(points, labels, Parts(index[:first], index[:0], index[first:]), len(data.class_names))
 
 
