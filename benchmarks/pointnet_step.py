@@ -112,7 +112,7 @@ def _step(module: nn.Module, loss: Callable[[], Tensor]) -> None:
 def parser() -> argparse.ArgumentParser:
     quick = {"repetitions": 1, "steps": 1, "draws": 4, "batch": 4, "points": 64, "size": 16}
     parser = measure.section_options(__doc__ or "", quick=quick)
-    parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--steps", type=int, default=None, help="training between the measurements; None: an epoch")
     parser.add_argument("--classes", type=int, choices=(10, 40), default=40)
     parser.add_argument("--draws", type=int, default=50)
