@@ -81,12 +81,9 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    options = measure.start(parser())
-    _, rows = section(options)
-    title = f"Hidden 128, batches of 128; {options.threads} threads, {options.clock} time"
-    measure.report(rows, title=title, path=options.json)
+def title(options: argparse.Namespace) -> str:
+    return f"Hidden 128, batches of 128; {options.threads} threads, {options.clock} time"
 
 
 if __name__ == "__main__":
-    main()
+    measure.run_section(parser(), section, title)

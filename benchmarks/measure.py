@@ -3,7 +3,7 @@
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ __all__ = [
     "medians",
     "options",
     "report",
+    "run_section",
     "section_options",
     "start",
     "table",
@@ -83,6 +84,20 @@ def report(rows: list[Row], *, title: str, path: Path | None) -> None:
     print(f"\n{title}\n{table(rows)}")
     if path is not None:
         path.write_text(json.dumps({"title": title, "rows": rows}, indent=2) + "\n")
+
+
+def run_section(
+    parser: argparse.ArgumentParser,
+    section: Callable[[argparse.Namespace], Section],
+    title: Callable[[argparse.Namespace], str],
+) -> list[Row]:
+    """A section as a command of its own: its table, and its headlines."""
+    options = start(parser)
+    headline, rows = section(options)
+    report(rows, title=title(options), path=options.json)
+    for name, value in headline.items():
+        print(f"{name}: {value}")
+    return rows
 
 
 def table(rows: list[Row]) -> str:

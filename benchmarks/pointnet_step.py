@@ -122,16 +122,13 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    options = measure.start(parser())
-    _, rows = section(options)
-    title = (
+def title(options: argparse.Namespace) -> str:
+    return (
         f"{options.draws} draws, {options.classes} classes, {options.points} points, batches of {options.batch}; "
         f"coarse view of {options.size} points in {reduced_precision('cpu') or torch.float32}; "
         f"{options.threads} threads, {options.clock} time"
     )
-    measure.report(rows, title=title, path=options.json)
 
 
 if __name__ == "__main__":
-    main()
+    measure.run_section(parser(), section, title)

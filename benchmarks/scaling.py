@@ -174,12 +174,9 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    options = measure.start(parser())
-    _, rows = section(options)
-    title = f"Seconds while one size grows; {options.threads} threads, {options.clock} time"
-    measure.report(rows, title=title, path=options.json)
+def title(options: argparse.Namespace) -> str:
+    return f"Seconds while one size grows; {options.threads} threads, {options.clock} time"
 
 
 if __name__ == "__main__":
-    main()
+    measure.run_section(parser(), section, title)

@@ -169,12 +169,9 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    options = measure.start(parser())
-    headline, rows = section(options)
-    measure.report(rows, title=f"{options.clouds} clouds, ceiling of {options.rotations} rotations", path=options.json)
-    print(headline)
+def title(options: argparse.Namespace) -> str:
+    return f"{options.clouds} clouds, ceiling of {options.rotations} rotations"
 
 
 if __name__ == "__main__":
-    main()
+    measure.run_section(parser(), section, title)
