@@ -19,13 +19,12 @@ from adacanon.baselines.vector_neurons import (
 )
 from adacanon.baselines.vn_networks import VNContext, as_vectors, edge_features, invariants, vector_neighbours
 from adacanon.errors import InputError
-from adacanon.points.head import check_batch
 from adacanon.points.normalized_linear import NormalizedLinear
-from adacanon.points.rows import checked_rows
-from adacanon.points.segmentation import CATEGORIES, PARTS, PointHead, check_categories
+from adacanon.points.rows import Rows
+from adacanon.points.segmentation import CATEGORIES, PARTS, PartSegmentation, PointHead
 
 
-class VNPointNetSegmentation(nn.Module):
+class VNPointNetSegmentation(PartSegmentation):
     r"""The layers of :class:`~adacanon.baselines.vn_networks.VNPointNet` with an answer for every point, from the
     maximum of the invariants over the cloud, the category of the shape, and all layers in the frame of the point.
 
@@ -60,10 +59,10 @@ class VNPointNetSegmentation(nn.Module):
         context: tuple[Sequence[int], Sequence[int]] = ((21, 42, 341), (170, 85)),
         head: Sequence[int] = (256, 256, 128),
     ) -> None:
-        super().__init__()
+        super().__init__(categories, least=k)
         if len(widths) != 6:
             raise InputError(f"VNPointNetSegmentation has six widths, got {tuple(widths)}")
-        self.categories, self.k = categories, k
+        self.k = k
         first, second, third, fourth, fifth, last = widths
         self.edges = VNLayer(3, first, slope=0)
         pairs = [(first, second), (second, third), (third, fourth)]
@@ -74,11 +73,11 @@ class VNPointNetSegmentation(nn.Module):
         sizes = 6 * last + categories, 3 * sum(widths[1:5]) + 6 * last, parts
         self.head = PointHead(*sizes, widths=head, dropout=0.0)
 
-    def forward(self, points: Tensor, categories: Tensor, mask: Tensor | None = None) -> Tensor:
-        rows = checked_rows("VNPointNetSegmentation", points, mask, channels=3, least=self.k)
-        check_categories("VNPointNetSegmentation", categories, len(points), self.categories)
-        check_batch("VNPointNetSegmentation", points, self.context)
-        x, layers = edge_features(self.edges, rows, rows.of(points), self.k), []
+    def once_per_cloud(self) -> nn.Module:
+        return self.context
+
+    def answers(self, rows: Rows, points: Tensor, categories: Tensor) -> Tensor:
+        x, layers = edge_features(self.edges, rows, points, self.k), []
         for layer in self.layers:
             x = layer(x)
             layers.append(x)
@@ -86,7 +85,7 @@ class VNPointNetSegmentation(nn.Module):
         numbers, frames = invariants(self.invariant, self.norm(self.wide(layers[-1])), rows)
         of_points = torch.cat([coordinates(torch.cat(layers, 2), frames).flatten(1), numbers], 1)
         of_cloud = torch.cat([rows.maximum(numbers), categories.to(numbers)], 1)
-        return rows.padded(self.head(of_cloud, of_points, rows))
+        return self.head(of_cloud, of_points, rows)
 
 
 class VNEdgeBlock(nn.Module):
@@ -110,7 +109,7 @@ class VNEdgeBlock(nn.Module):
         return self.second(edges).unflatten(1, neighbours.shape).mean(2)
 
 
-class VNDGCNNSegmentation(nn.Module):
+class VNDGCNNSegmentation(PartSegmentation):
     r"""Two edge blocks and an edge convolution with vector neurons, a wide layer on what they give, and an answer for
     every point, from the maximum of the invariants over the cloud, the embedded category of the shape, and the three
     layers in the frame of the point.
@@ -150,8 +149,8 @@ class VNDGCNNSegmentation(nn.Module):
         head: Sequence[int] = (256, 256, 128),
         dropout: float = 0.5,
     ) -> None:
-        super().__init__()
-        self.categories, self.k = categories, k
+        super().__init__(categories, least=k)
+        self.k = k
         blocks = VNEdgeBlock(1, width, width), VNEdgeBlock(width, width, width), VNEdgeConvolution(width, width)
         self.layers = nn.ModuleList(blocks)
         self.aggregation = VNLayer(3 * width, aggregation, shared=True)
@@ -160,11 +159,11 @@ class VNDGCNNSegmentation(nn.Module):
         sizes = 6 * aggregation + embedded, 9 * width, parts
         self.head = PointHead(*sizes, widths=head, dropout=dropout, slope=SLOPE, bias=False)
 
-    def forward(self, points: Tensor, categories: Tensor, mask: Tensor | None = None) -> Tensor:
-        rows = checked_rows("VNDGCNNSegmentation", points, mask, channels=3, least=self.k)
-        check_categories("VNDGCNNSegmentation", categories, len(points), self.categories)
-        check_batch("VNDGCNNSegmentation", points, self.category)
-        x, layers = as_vectors(rows.of(points)), []
+    def once_per_cloud(self) -> nn.Module:
+        return self.category
+
+    def answers(self, rows: Rows, points: Tensor, categories: Tensor) -> Tensor:
+        x, layers = as_vectors(points), []
         for layer in self.layers:
             x = layer(x, vector_neighbours(rows, x, self.k))
             layers.append(x)
@@ -172,4 +171,4 @@ class VNDGCNNSegmentation(nn.Module):
         numbers, frames = invariants(self.invariant, self.aggregation(x), rows)
         embedded = functional.leaky_relu(self.category(categories.to(numbers)), SLOPE)
         of_cloud = torch.cat([rows.maximum(numbers), embedded], 1)
-        return rows.padded(self.head(of_cloud, coordinates(x, frames).flatten(1), rows))
+        return self.head(of_cloud, coordinates(x, frames).flatten(1), rows)

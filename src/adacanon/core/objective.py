@@ -1,7 +1,7 @@
 r"""The training module: the loss of :math:`f\\circ\\rho_f`, exact or by a few forms per input."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,9 @@ from adacanon.core.prior import ClassScore
 from adacanon.core.pytree import take
 from adacanon.errors import InputError
 
+FEW = 1.5
+"""Forms per input in the pass with gradients, unless another number is asked for."""
+
 UNIFORM_SHARE = 0.1
 """Of the draws of negatives, so that no weight exceeds ten times that of an even draw."""
 
@@ -20,20 +23,21 @@ UNIFORM_SHARE = 0.1
 class Objective(nn.Module):
     r"""The training module: inputs and labels go in, the loss of :math:`f\circ\rho_f` comes out.
 
-    Exact by default: every class takes part and every distinct pair carries its gradient, up to D forms per input.
-    With ``forms`` the pass with gradients is over that many forms per input on average. The forms of true classes are
-    always among them. Of the other pairs (input, class) pair p is drawn with probability :math:`\pi_p` in proportion to
-    the size :math:`|\sigma(s_p) - y_p|` of its gradient, and weighs :math:`1/\pi_p`: the expected loss and gradient are
-    those of the exact pass at the same winners. With BatchNorm this holds up to its statistics, which are those of the
-    forms drawn.
+    The pass with gradients is over ``forms`` forms per input on average. The forms of true classes are always among
+    them. Of the other pairs (input, class) pair p is drawn with probability :math:`\pi_p` in proportion to the size
+    :math:`|\sigma(s_p) - y_p|` of its gradient, and weighs :math:`1/\pi_p`: the expected loss and gradient are those
+    of the exact pass at the same winners. With BatchNorm this holds up to its statistics, which are those of the
+    forms drawn. With ``forms=None`` every class takes part and every distinct pair carries its gradient, up to D forms
+    per input; so it is in evaluation mode too, where the loss is a figure and not a direction. What the draws cost in
+    accuracy is measured in ``docs/speed.md``.
 
     Because the loss is computed inside ``forward``, this is the module to wrap in DistributedDataParallel.
 
     Args:
         model: the canonicalized network.
         loss: from outputs and targets to a scalar.
-        forms: forms per input in the pass with gradients, on average; None takes all. Needs the loss ``one_vs_rest``
-            and the prior ``ClassScore``.
+        forms: forms per input in the pass with gradients, on average. A number needs the loss ``one_vs_rest`` and the
+            prior ``ClassScore``; "few" is 1.5 with these two, and all forms otherwise. None takes all.
 
     Example:
         >>> from adacanon.points import Rotations
@@ -48,12 +52,15 @@ class Objective(nn.Module):
         model: Canonicalized,
         *,
         loss: Callable[[Tensor, Tensor], Tensor] = one_vs_rest,
-        forms: float | None = None,
+        forms: float | Literal["few"] | None = "few",
     ) -> None:
         super().__init__()
-        if forms is not None and not forms >= 1:
-            raise InputError(f"forms must be at least 1, for the true class, or None for all, got {forms}")
-        if forms is not None and (loss is not one_vs_rest or not isinstance(model.prior, ClassScore)):
+        separable = loss is one_vs_rest and isinstance(model.prior, ClassScore)
+        if forms == "few":
+            forms = FEW if separable else None
+        if forms is not None and (isinstance(forms, str) or not forms >= 1):
+            raise InputError(f"forms must be at least 1, for the true class, 'few', or None for all, got {forms!r}")
+        if forms is not None and not separable:
             raise InputError(
                 "A pass over some forms needs the loss one_vs_rest, a sum over classes, and the prior ClassScore. "
                 "Hint: forms=None takes all forms, for any loss and prior"
@@ -66,7 +73,7 @@ class Objective(nn.Module):
         self, g: Any, targets: Tensor, ids: Tensor | None = None, *, generator: torch.Generator | None = None
     ) -> Tensor:
         """The loss; ``ids`` name the samples for searches that remember them from epoch to epoch."""
-        if self.forms is None:
+        if self.forms is None or not self.model.training:
             return self.loss(self.model(g, ids=ids, generator=generator), targets)
         return self._of_some_forms(g, targets, ids, generator, self.forms)
 

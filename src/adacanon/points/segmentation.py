@@ -1,5 +1,6 @@
 """Part segmentation: PointNet and DGCNN with one answer per point, given the category of the shape."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -63,7 +64,40 @@ class PointHead(nn.Module):
         return self.last(x)
 
 
-class PointNetSegmentation(nn.Module):
+class PartSegmentation(nn.Module, ABC):
+    """A network with one answer per point, given the category of the shape.
+
+    Args:
+        categories: of shapes.
+        least: points that a cloud must have.
+
+    Shape:
+        points (batch, points, 3), categories (batch, categories) one-hot, and for padded clouds a mask (batch, points),
+        True for real points -> (batch, points, parts), zero for padding
+    """
+
+    def __init__(self, categories: int, *, least: int = 1) -> None:
+        super().__init__()
+        self.categories, self.least = categories, least
+
+    def forward(self, points: Tensor, categories: Tensor, mask: Tensor | None = None) -> Tensor:
+        name = type(self).__name__
+        rows = checked_rows(name, points, mask, channels=3, least=self.least)
+        check_categories(name, categories, len(points), self.categories)
+        if (once := self.once_per_cloud()) is not None:
+            check_batch(name, points, once)
+        return rows.padded(self.answers(rows, rows.of(points), categories))
+
+    @abstractmethod
+    def answers(self, rows: Rows, points: Tensor, categories: Tensor) -> Tensor:
+        """For every real point, (rows, parts)."""
+
+    def once_per_cloud(self) -> nn.Module | None:
+        """The layers that normalise over the clouds of a batch, if there are any."""
+        return None
+
+
+class PointNetSegmentation(PartSegmentation):
     r""":math:`f_i(X) = \mathrm{head}\bigl(\max_j x_j^{(L)},\, c,\, x_i^{(1)}, \dots, x_i^{(L)}\bigr)` with the outputs
     :math:`x_i^{(l)}` of all layers shared by the points, and the category c of the shape.
 
@@ -98,23 +132,20 @@ class PointNetSegmentation(nn.Module):
         head: Sequence[int] = (256, 256, 128),
         dropout: float = 0.2,
     ) -> None:
-        super().__init__()
+        super().__init__(categories)
         if not widths:
             raise InputError("PointNetSegmentation needs at least one layer before the maximum, got widths=()")
-        self.categories = categories
         layers = (NormalizedLinear(a, b, fold_batches=False) for a, b in pairwise([3, *widths]))
         self.layers = nn.ModuleList(layers)
         self.head = PointHead(widths[-1] + categories, sum(widths), parts, widths=head, dropout=dropout)
 
-    def forward(self, points: Tensor, categories: Tensor, mask: Tensor | None = None) -> Tensor:
-        rows = checked_rows("PointNetSegmentation", points, mask, channels=3)
-        check_categories("PointNetSegmentation", categories, len(points), self.categories)
-        x, layers = rows.of(points), []
+    def answers(self, rows: Rows, points: Tensor, categories: Tensor) -> Tensor:
+        x, layers = points, []
         for layer in self.layers:
             x = layer(x).relu_()
             layers.append(x)
         of_cloud = torch.cat([rows.maximum(x), categories.to(x)], 1)
-        return rows.padded(self.head(of_cloud, torch.cat(layers, 1), rows))
+        return self.head(of_cloud, torch.cat(layers, 1), rows)
 
 
 class EdgeBlock(nn.Module):
@@ -139,7 +170,7 @@ class EdgeBlock(nn.Module):
         return functional.leaky_relu(largest, SLOPE)
 
 
-class DGCNNSegmentation(nn.Module):
+class DGCNNSegmentation(PartSegmentation):
     r""":math:`f_i(X) = \mathrm{head}\bigl(\max_j \psi_j,\, \sigma(\mathrm{BN}(Vc)),\, h_i^{(1)}, h_i^{(2)},
     h_i^{(3)}\bigr)` with two edge blocks and an edge convolution :math:`h^{(l)}`, each on the k nearest neighbours in
     the features before it, :math:`\psi_j = \sigma(\mathrm{BN}(W[h_j^{(1)}, h_j^{(2)}, h_j^{(3)}]))` and the category c
@@ -179,8 +210,8 @@ class DGCNNSegmentation(nn.Module):
         head: Sequence[int] = (256, 256, 128),
         dropout: float = 0.5,
     ) -> None:
-        super().__init__()
-        self.categories, self.k = categories, k
+        super().__init__(categories, least=k)
+        self.k = k
         blocks = EdgeBlock(3, width, width), EdgeBlock(width, width, width), EdgeConvolution(width, width)
         self.layers = nn.ModuleList(blocks)
         self.aggregation = NormalizedLinear(3 * width, aggregation, fold_batches=False)
@@ -188,18 +219,18 @@ class DGCNNSegmentation(nn.Module):
         sizes = aggregation + width, 3 * width, parts
         self.head = PointHead(*sizes, widths=head, dropout=dropout, slope=SLOPE, bias=False)
 
-    def forward(self, points: Tensor, categories: Tensor, mask: Tensor | None = None) -> Tensor:
-        rows = checked_rows("DGCNNSegmentation", points, mask, channels=3, least=self.k)
-        check_categories("DGCNNSegmentation", categories, len(points), self.categories)
-        check_batch("DGCNNSegmentation", points, self.category)
-        x, layers = rows.of(points), []
+    def once_per_cloud(self) -> nn.Module:
+        return self.category
+
+    def answers(self, rows: Rows, points: Tensor, categories: Tensor) -> Tensor:
+        x, layers = points, []
         for layer in self.layers:
             x = layer(x, rows.neighbours(x, self.k))
             layers.append(x)
         of_points = torch.cat(layers, 1)
         largest = functional.leaky_relu(rows.maximum(self.aggregation(of_points)), SLOPE)
         embedded = functional.leaky_relu(self.category(categories.to(x)), SLOPE)
-        return rows.padded(self.head(torch.cat([largest, embedded], 1), of_points, rows))
+        return self.head(torch.cat([largest, embedded], 1), of_points, rows)
 
 
 def check_categories(caller: str, categories: Tensor, batch: int, count: int) -> None:
