@@ -1,6 +1,6 @@
 """How cost grows: time against draws, classes, points and clouds of AC-PointNet, and nodes and graphs of A-NLSF.
 
-AC-PointNet has the fast settings, in training (coarse search, 1.5 forms per cloud in the pass with gradients) and in
+AC-PointNet has the fast settings, in training (coarse search, two forms per cloud in the pass with gradients) and in
 evaluation (coarse search, finalists on the whole cloud); clouds are Gaussian. A-NLSF has the settings of the table
 ``tu``, with fresh draws at every step so that their cost is seen, on random graphs with two edges per node; an epoch is
 one batch. Its preparation, once per data set, is timed apart. One size at a time is multiplied by up to 100, the others

@@ -13,7 +13,7 @@ from adacanon.points.pointnet import PointNet
 from adacanon.training.loop import Schedule, Sitting, train
 
 SETTINGS = {"classes": 40, "points": 1024, "epochs": 4, "batch": 32, "learning_rate": 1e-3, "draws": 50, "size": 64}
-SETTINGS |= {"forms": 1.5, "seed": 0}
+SETTINGS |= {"forms": 2.0, "seed": 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -63,7 +63,7 @@ def test_the_rows_search_as_their_names_say(small_data: ModelNet) -> None:
     assert exact.module.in_training is None
     assert isinstance(fast.module.in_training, CoarseToFine)
     assert fast.module.in_training.contenders == 0
-    assert (exact.objective.forms, fast.objective.forms) == (None, 1.5)
+    assert (exact.objective.forms, fast.objective.forms) == (None, 2.0)
 
 
 def test_rows_of_one_seed_share_initialisation_and_test_poses(small_data: ModelNet) -> None:

@@ -45,10 +45,8 @@ class Rotations(Family):
         return principal_frames(g)
 
     def searches(self) -> Searches:
-        """Coarse to fine; in training the winners of the coarse view as they are. ``docs/speed.md`` says what these
-        give up.
-        """
-        return CoarseToFine(RandomSearch(DRAWS)), CoarseToFine(RandomSearch(DRAWS), contenders=0)
+        """Coarse to fine; in training on the whole cloud, for coarse views cost accuracy there (``docs/speed.md``)."""
+        return CoarseToFine(RandomSearch(DRAWS)), RandomSearch(DRAWS)
 
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """The farthest points, a set that depends neither on their order nor on the pose."""
