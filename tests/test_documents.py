@@ -21,7 +21,11 @@ def test_the_code_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None
     assert "torch.Size([8, 10, 256, 3])" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "docs" / "searches.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document",
+    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("graphs.md", "searches.md", "speed.md"))],
+    ids=lambda path: path.name,
+)
 def test_the_tables_of_the_documents_come_from_the_committed_results(document: Path) -> None:
     """If this fails: python -m benchmarks.document"""
     content = document.read_text()

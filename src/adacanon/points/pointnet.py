@@ -39,6 +39,7 @@ class PointNet(nn.Module):
         -> (batch, classes)
 
     Example:
+        >>> import torch
         >>> PointNet(10)(torch.randn(4, 128, 3)).shape
         torch.Size([4, 10])
 
