@@ -103,6 +103,8 @@ class TestLoss:
     def test_settings_that_mean_nothing_are_refused(self) -> None:
         with pytest.raises(InputError, match="at least 1"):
             Objective(model(), forms=0.5)
+        with pytest.raises(InputError, match="got 'few'"):
+            Objective(model(), forms="few")  # type: ignore[arg-type]
         shifted = Canonicalized(cloud_network(CLASSES), Rotations(), GridSearch(5), Monotone(torch.neg))
         with pytest.raises(InputError, match="ClassScore"):
             Objective(shifted, forms=2)

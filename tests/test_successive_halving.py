@@ -81,6 +81,8 @@ def test_settings_that_mean_nothing_are_refused() -> None:
         SuccessiveHalving(rungs=())
     with pytest.raises(InputError, match="at least one Rung"):
         SuccessiveHalving(rungs=(64,))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a tuple of at least one Rung"):
+        SuccessiveHalving(rungs=Rung(64, keep=1))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="keep >= 1"):
         Rung(64, keep=0)
     with pytest.raises(InputError, match="steps >= 0"):

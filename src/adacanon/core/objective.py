@@ -47,8 +47,8 @@ class Objective(nn.Module):
         forms: float | None = None,
     ) -> None:
         super().__init__()
-        if forms is not None and not forms >= 1:
-            raise InputError(f"forms must be at least 1, for the true class, or None for all, got {forms}")
+        if forms is not None and not (isinstance(forms, int | float) and forms >= 1):
+            raise InputError(f"forms must be a number, at least 1 for the true class, or None for all, got {forms!r}")
         if forms is not None and not isinstance(model.prior, ClassScore):
             raise InputError(
                 f"A pass over some forms needs the prior ClassScore, got {model.prior!r}. "

@@ -77,9 +77,10 @@ class SuccessiveHalving(Maximizer):
     def __post_init__(self) -> None:
         check_candidates(self, self.search)
         check_ascent(self.steps, self.step_size, "riemannian")
-        if not self.rungs or not all(isinstance(rung, Rung) for rung in self.rungs) or self.contenders < 1:
+        rungs = self.rungs if isinstance(self.rungs, tuple) else ()
+        if not rungs or not all(isinstance(rung, Rung) for rung in rungs) or self.contenders < 1:
             raise InputError(
-                f"SuccessiveHalving needs at least one Rung and one contender, got rungs={self.rungs!r}, "
+                f"SuccessiveHalving needs a tuple of at least one Rung, and one contender, got rungs={self.rungs!r}, "
                 f"contenders={self.contenders}. Hint: rungs=(Rung(64, keep=8, steps=5),)"
             )
 
