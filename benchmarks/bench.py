@@ -7,7 +7,6 @@ Runs the sections one after the other, prints their tables, and writes ``bench.j
 
 import argparse
 import importlib
-import importlib.util
 import json
 import math
 import os
@@ -16,7 +15,6 @@ import shutil
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -60,18 +58,9 @@ def processor_name() -> str:
     return names[0] if names else platform.processor()
 
 
-def found(name: str) -> ModuleType | None:
-    """The module of a section, if there is one."""
-    place = f"benchmarks.{name}"
-    return importlib.import_module(place) if importlib.util.find_spec(place) else None
-
-
 def run(name: str, options: argparse.Namespace) -> measure.Section | None:
     """One section with its own default sizes, or the quick ones; None if it cannot be run, and why is printed."""
-    module = found(name)
-    if module is None:
-        print(f"{name}: skipped, there is no benchmarks/{name}.py", flush=True)
-        return None
+    module = importlib.import_module(f"benchmarks.{name}")
     words = ["--threads", str(options.threads), "--seed", str(options.seed), "--clock", options.clock]
     chosen = measure.start(module.parser(), ["--quick", *words] if options.quick else words)
     try:

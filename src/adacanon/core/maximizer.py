@@ -25,7 +25,7 @@ from adacanon.core.pytree import (
     unflatten_leading,
 )
 from adacanon.core.space import Space
-from adacanon.errors import AdacanonError, InputError, ScoreError, ShapeError, SpaceError
+from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
 
 AUTOMATIC_CHUNK_NUMBERS = 2**13
 """An automatic chunk holds this many input numbers: what the layers make of them then stays in the cache."""
@@ -159,9 +159,7 @@ class Landscape:
         landscape = Landscape(network, self.family, self.prior, view, ids=self.ids)
         try:
             yield landscape
-        except AdacanonError:
-            raise
-        except Exception as error:
+        except RuntimeError as error:  # what torch raises for shapes that do not fit
             error.add_note(
                 f"while coarse views of {size} points or pixels were scored. Hint: a network for inputs of one size "
                 "needs a search without coarse views, such as RandomSearch(50) or SampleAndRefine(50, 3)"

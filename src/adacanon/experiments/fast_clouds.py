@@ -5,14 +5,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import torch
-
 from adacanon.core import Canonicalized
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, modelnet, plain, posed
 from adacanon.experiments.run import Run, Settings, Table
+from adacanon.experiments.seeded import train_seeded
 from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.points.pointnet import PointNet
-from adacanon.training.loop import Schedule, Sitting, accuracy, train
+from adacanon.training.loop import Schedule, Sitting, accuracy
 
 COMMON: Settings = {"points": 128, "epochs": 12, "batch": 32, "learning_rate": 1e-3, "dropout": 0.3, "seed": 0}
 COMMON |= {"widths": [32, 64, 256], "head": [128, 64], "test_poses": 4}
@@ -53,11 +52,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     options = run.options()
     data = posed(modelnet(10, options["points"]), seed=run.split, copies=options["test_poses"])
     schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = build(data, options, seed=run.split)
-        generator = torch.Generator().manual_seed(run.split)
-        history = train(learner, data.parts, schedule, generator=generator, sitting=sitting)
+    learner, history = train_seeded(run, lambda: build(data, options, seed=run.split), data.parts, schedule, sitting)
     begin = time.perf_counter()
     found = accuracy(learner, data.parts.test, batch=schedule.batch)
     test_seconds = time.perf_counter() - begin

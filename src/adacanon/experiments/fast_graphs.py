@@ -4,8 +4,9 @@ import torch
 
 from adacanon.experiments import tu
 from adacanon.experiments.run import Run, Settings, Table
+from adacanon.experiments.seeded import train_seeded
 from adacanon.experiments.tu_data import tu_data
-from adacanon.training.loop import Parts, Schedule, Sitting, accuracy, train
+from adacanon.training.loop import Parts, Schedule, Sitting, accuracy
 
 ROWS: dict[str, Settings] = {"A-NLSF (exact)": {"redraw": 1, "steps": 5}, "A-NLSF (fast)": {}}
 METHOD = "A-NLSF"
@@ -32,11 +33,10 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     schedule = Schedule(
         options["epochs"], options["batch"], options["learning_rate"], options["weight_decay"], cosine=True
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = tu.METHODS[METHOD](data, options, parts.train, run.split)
-        generator = torch.Generator().manual_seed(run.split)
-        history = train(learner, parts, schedule, generator=generator, sitting=sitting)
+    method = tu.METHODS[METHOD]
+    learner, history = train_seeded(
+        run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting
+    )
     return {
         "accuracy": accuracy(learner, parts.test, batch=options["batch"]),
         "train_loss": history.loss,

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import torch
-
 from adacanon.experiments.choices import read_choices
 from adacanon.experiments.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
 from adacanon.experiments.run import Run, Settings, Table
+from adacanon.experiments.seeded import train_seeded
 from adacanon.experiments.spectral_methods import NODE_LEVEL, SPECTRAL, SPECTRAL_SETTINGS
 from adacanon.experiments.tu_data import COLUMNS, parts_of, tu_data
-from adacanon.training.loop import History, Learner, Schedule, Sitting, train
+from adacanon.training.loop import History, Learner, Schedule, Sitting
 
 EPOCHS = {"cpu": 200, "paper": 1000}
 METHODS: dict[str, Builder] = {**BASELINES, **SPECTRAL, **NODE_LEVEL}
@@ -88,17 +87,8 @@ def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
         options["weight_decay"],
         options["patience"],
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = METHODS[options.get("method", run.row)](data, options, parts.train, run.split)
-        history = train(
-            learner,
-            parts,
-            schedule,
-            generator=torch.Generator().manual_seed(run.split),
-            sitting=sitting,
-        )
-    return learner, history
+    method = METHODS[options.get("method", run.row)]
+    return train_seeded(run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting)
 
 
 def _splits(row: str, column: str) -> int:
