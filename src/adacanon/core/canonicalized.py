@@ -125,6 +125,7 @@ class Canonicalized(nn.Module):
         self.family = family
         self.maximizer = maximizer
         self.in_training = in_training
+        self.learnt = nn.ModuleList(_learnt(maximizer, in_training))
         self.prior = ClassScore() if prior is None else prior
         self.chunk = chunk
         self.redraw = redraw
@@ -320,6 +321,12 @@ def _check_maximizer(maximizer: Any) -> None:
             f"The maximizer must be an object with a method maximize, got {maximizer!r}. "
             "Hint: an instance such as SampleAndRefine(samples=50, steps=3)"
         )
+
+
+def _learnt(*maximizers: Maximizer | None) -> list[nn.Module]:
+    """What is saved of the searches; one that serves twice is saved once."""
+    saved = (module for search in maximizers if isinstance(search, Maximizer) for module in search.saved())
+    return list({id(module): module for module in saved}.values())
 
 
 def _within(maximizer: Maximizer, budget: float, landscape: Landscape) -> Maximizer:

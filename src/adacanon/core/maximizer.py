@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon.core.family import Family, Fused
 from adacanon.core.precision import in_precision, reduced_precision
@@ -56,6 +56,10 @@ class Maximizer(ABC):
     @abstractmethod
     def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> Found:
         """Search the transformation of largest value for every input and form."""
+
+    def saved(self) -> Iterator[nn.Module]:
+        """What the search learns, to be saved with the model."""
+        yield from ()
 
     def within(self, budget: float, landscape: "Landscape") -> "Maximizer":
         """The same search for at most ``budget`` evaluations of the network per input."""

@@ -1,10 +1,10 @@
 """All candidates on a coarse view of the input, the finalists on the input itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import (
@@ -18,7 +18,7 @@ from adacanon.core.pytree import (
 )
 from adacanon.errors import InputError
 from adacanon.maximizers.random_search import RandomSearch
-from adacanon.maximizers.selection import CandidateSearch
+from adacanon.maximizers.selection import CandidateSearch, check_candidates
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,16 @@ class CoarseToFine(Maximizer):
         with landscape.coarse(self.size, reduced=self.reduced) as view:
             blocks = self.search.candidates(landscape, generator)
             points, values = best_few(view, blocks, self.keep if self.contenders else 1)
-        if not self.contenders:
-            return Found(map_tensors(lambda leaf: leaf[0], points), values[0])
-        form = strongest(values[0], self.contenders)
-        return best_finalist(landscape, map_tensors(lambda leaf: leaf[:, *places(form)], points))
+        if self.contenders:
+            form = strongest(values[0], self.contenders)
+            found = best_finalist(landscape, map_tensors(lambda leaf: leaf[:, *places(form)], points))
+        else:
+            found = Found(map_tensors(lambda leaf: leaf[0], points), values[0])
+        self.search.learn(landscape, found)
+        return found
+
+    def saved(self) -> Iterator[nn.Module]:
+        return self.search.saved()
 
     def within(self, budget: float, landscape: Landscape) -> "CoarseToFine":
         """Half of the budget for finalists, the other half for candidates on the coarse view."""
@@ -78,15 +84,6 @@ class CoarseToFine(Maximizer):
         count = max(1, int((budget - finalists) / landscape.share(self.size)))
         keep = min(self.keep, finalists)
         return replace(self, search=self.search.limited(count), keep=keep, contenders=finalists // keep)
-
-
-def check_candidates(maximizer: Maximizer, search: object) -> None:
-    """Refuse a search without a set of candidates."""
-    if not isinstance(search, CandidateSearch):
-        raise InputError(
-            f"{type(maximizer).__name__} needs a search over a set of candidates, got {search!r}. "
-            "Hint: RandomSearch, GridSearch or AnchoredSearch"
-        )
 
 
 def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[Tree, Tensor]:

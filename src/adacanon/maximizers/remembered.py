@@ -1,64 +1,63 @@
 """A search that knows the last winners of every training sample."""
 
+from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
-from adacanon.core.pytree import Tree, map_tensors, tensors
+from adacanon.core.pytree import Tree, map_tensors, tensors, where
 from adacanon.errors import InputError
-from adacanon.maximizers.selection import better
+from adacanon.maximizers.selection import CandidateSearch, best_in_block, better, check_candidates
 
 
-class Remembered(nn.Module, Maximizer):
-    """Another search, and beside its outcome the winners that the same sample had at the last call.
-
-    Samples are named by ``ids`` (``model(g, ids=ids)``, ``objective(g, targets, ids)``); without ids nothing is
-    remembered. For samples that come unchanged, epoch after epoch, the values then never fall by an unlucky draw, and
-    winners stay where they are unless something better is found. One more evaluation per class.
-
-    A sample that comes transformed (augmented, or turned at random) has other winners than before, and nothing to gain.
-
-    The store is part of the model's ``state_dict``. It holds one transformation per sample and class.
+class Memory(nn.Module):
+    """One transformation for every sample and slot; saved with the model that uses it.
 
     Args:
-        maximizer: the search.
         samples: ids are numbers below this.
+        slots: winners that are kept for each sample, or None for those of all classes.
     """
 
-    def __init__(self, maximizer: Maximizer, samples: int) -> None:
+    def __init__(self, samples: int, slots: int | None = None) -> None:
         super().__init__()
-        self.maximizer, self.samples = maximizer, samples
+        if samples < 1 or (slots is not None and slots < 1):
+            raise InputError(f"A memory needs at least one sample and one slot, got samples={samples}, slots={slots}")
+        self.samples, self.slots = samples, slots
         self.winners: Tree | None = None
         self.known = torch.zeros(samples, dtype=torch.bool)
 
-    def extra_repr(self) -> str:
-        return f"{self.maximizer!r}, samples={self.samples}"
+    def recall(self, ids: Tensor, otherwise: Tree) -> Tree | None:
+        """What is stored, as candidates (slots, batch, *point), for unknown samples the points (batch, *point) given;
+        None if nothing is known of any of them.
+        """
+        ids = self._checked(ids)
+        known = self.known[ids]
+        if self.winners is None or not bool(known.any()):
+            return None
+        stored = map_tensors(lambda leaf, point: leaf[ids].transpose(0, 1).to(point), self.winners, otherwise)
+        slots = tensors(stored)[0].shape[0]
+        known = known.to(tensors(otherwise)[0].device).expand(slots, -1)
+        return where(known, stored, map_tensors(lambda leaf: leaf.expand(slots, *leaf.shape), otherwise))
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
-        found = self.maximizer.maximize(landscape, generator=generator)
-        if landscape.ids is None:
-            return found
-        ids = self._checked(landscape.ids)
-        if self.winners is not None and bool(self.known[ids].any()):
-            found = better(found, self._from_last_time(landscape, found, ids))
-        self._store(ids, found)
-        return found
-
-    def _from_last_time(self, landscape: Landscape, found: Found, ids: Tensor) -> Found:
-        points = map_tensors(lambda leaf, now: leaf[ids].to(now), self.winners, found.parameters)
-        values = landscape.values(map_tensors(lambda leaf: leaf.unsqueeze(0), points))[0]
-        known = self.known[ids].to(values.device)
-        return Found(points, torch.where(known.unsqueeze(1), values, -torch.inf), exact=True)
-
-    def _store(self, ids: Tensor, found: Found) -> None:
+    def store(self, ids: Tensor, found: Found) -> None:
+        """Keep the winners of the strongest classes."""
+        ids = self._checked(ids)
+        slots = min(self.slots or found.values.shape[1], found.values.shape[1])
+        form = found.values.topk(slots, dim=1).indices
+        sample = torch.arange(len(form), device=form.device).unsqueeze(1)
+        winners = map_tensors(lambda leaf: leaf[sample, form].cpu(), found.parameters)
         if self.winners is None:
-            self.winners = map_tensors(
-                lambda leaf: leaf.new_zeros(self.samples, *leaf.shape[1:]).cpu(), found.parameters
-            )
-        for stored, new in zip(tensors(self.winners), tensors(found.parameters), strict=True):
-            stored[ids] = new.cpu()
+            self.winners = map_tensors(lambda leaf: leaf.new_zeros(self.samples, *leaf.shape[1:]), winners)
+        for stored, new in zip(tensors(self.winners), tensors(winners), strict=True):
+            if stored.shape[1:] != new.shape[1:]:
+                raise InputError(
+                    f"A memory holds transformations of one shape, {tuple(stored.shape[1:])}, "
+                    f"got {tuple(new.shape[1:])}. Hint: it cannot serve batches that are padded to different sizes"
+                )
+            stored[ids] = new
         self.known[ids] = True
 
     def _checked(self, ids: Tensor) -> Tensor:
@@ -75,3 +74,66 @@ class Remembered(nn.Module, Maximizer):
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
         self.winners, self.known = state["winners"], state["known"]
+
+
+class Remembered(CandidateSearch):
+    """Another search, and beside what it tries the winners that the same sample had at the last call.
+
+    Samples are named by ``ids`` (``model(g, ids=ids)``, ``objective(g, targets, ids)``); without ids nothing is
+    remembered. For samples that come unchanged, epoch after epoch, winners stay where they are unless something better
+    is found: with a slot for every class no value falls by an unlucky draw.
+
+    The winners are candidates like others, ``slots`` more for each input and shared by all its classes. Inside a
+    :class:`CoarseToFine` they are scored on the coarse view, which is what makes cheap searches good enough to train
+    with (``docs/speed.md``).
+
+    A sample that comes transformed (augmented, or turned at random) has other winners than before, and nothing to gain.
+
+    Args:
+        search: what else is tried.
+        samples: ids are numbers below this: the size of the training set.
+        slots: winners that are kept for each sample, those of the strongest classes; None keeps those of all classes.
+
+    Example:
+        >>> from adacanon import CoarseToFine, RandomSearch
+        >>> CoarseToFine(Remembered(RandomSearch(50), samples=3991, slots=4), contenders=0).search.memory.slots
+        4
+    """
+
+    def __init__(self, search: Maximizer, samples: int, slots: int | None = None) -> None:
+        self.search, self.memory = search, Memory(samples, slots)
+
+    def __repr__(self) -> str:
+        return f"Remembered({self.search!r}, samples={self.memory.samples}, slots={self.memory.slots})"
+
+    def saved(self) -> Iterator[nn.Module]:
+        yield self.memory
+        yield from self.search.saved()
+
+    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+        search = check_candidates(self, self.search)
+        for number, block in enumerate(search.candidates(landscape, generator)):
+            yield block
+            if number == 0:
+                yield from self._recalled(landscape, map_tensors(lambda leaf: leaf[0], block))
+
+    def limited(self, count: int) -> "Remembered":
+        few = copy(self)
+        few.search = check_candidates(self, self.search).limited(count)
+        return few
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        found = self.search.maximize(landscape, generator=generator)
+        for block in self._recalled(landscape, map_tensors(lambda leaf: leaf[:, 0], found.parameters)):
+            found = better(found, best_in_block(block, landscape(block)))
+        self.learn(landscape, found)
+        return found
+
+    def learn(self, landscape: Landscape, found: Found) -> None:
+        if landscape.ids is not None:
+            self.memory.store(landscape.ids, found)
+
+    def _recalled(self, landscape: Landscape, otherwise: Tree) -> Iterator[Tree]:
+        block = None if landscape.ids is None else self.memory.recall(landscape.ids, otherwise)
+        if block is not None:
+            yield block

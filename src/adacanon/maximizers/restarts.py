@@ -1,9 +1,11 @@
 """Run a search several times and keep the best."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
 import torch
+from torch import nn
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.errors import InputError
@@ -24,3 +26,6 @@ class Restarts(Maximizer):
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         runs = (self.maximizer.maximize(landscape, generator=generator) for _ in range(self.times))
         return reduce(better, runs)
+
+    def saved(self) -> Iterator[nn.Module]:
+        return self.maximizer.saved()

@@ -28,11 +28,24 @@ class CandidateSearch(Maximizer):
     def limited(self, count: int) -> Self:
         """The same search with at most so many candidates."""
 
+    def learn(self, landscape: Landscape, found: Found) -> None:
+        """Take note of an outcome, for the next call."""
+
     def within(self, budget: float, landscape: Landscape) -> Self:
         return self.limited(max(1, int(budget)))
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         return best_of(landscape, self.candidates(landscape, generator))
+
+
+def check_candidates(maximizer: Maximizer, search: object) -> CandidateSearch:
+    """The search; one without a set of candidates is refused."""
+    if not isinstance(search, CandidateSearch):
+        raise InputError(
+            f"{type(maximizer).__name__} needs a search over a set of candidates, got {search!r}. "
+            "Hint: RandomSearch, GridSearch or AnchoredSearch"
+        )
+    return search
 
 
 def check_samples(samples: int) -> None:

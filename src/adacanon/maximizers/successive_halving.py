@@ -1,17 +1,18 @@
 """Many candidates climb a little on coarse views; fewer and fewer go on, to finer and finer ones."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import Tree, map_tensors, take
 from adacanon.errors import InputError
 from adacanon.maximizers.ascent import check_ascent, climb
-from adacanon.maximizers.coarse_to_fine import best_few, best_finalist, check_candidates, places, strongest
+from adacanon.maximizers.coarse_to_fine import best_few, best_finalist, places, strongest
 from adacanon.maximizers.grid import GridSearch
-from adacanon.maximizers.selection import CandidateSearch
+from adacanon.maximizers.selection import CandidateSearch, check_candidates
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,12 @@ class SuccessiveHalving(Maximizer):
         points = self._climbed(landscape, first, map_tensors(lambda leaf: leaf[:, *places(form)], points), form)
         for rung in others:
             points = self._climbed(landscape, rung, self._best(landscape, rung, points, form), form)
-        return self._refined(landscape, best_finalist(landscape, points))
+        found = self._refined(landscape, best_finalist(landscape, points))
+        self.search.learn(landscape, found)
+        return found
+
+    def saved(self) -> Iterator[nn.Module]:
+        return self.search.saved()
 
     def within(self, budget: float, landscape: Landscape) -> "SuccessiveHalving":
         """The same rungs without steps: a third of the budget for finalists, what is left for candidates."""
