@@ -1,5 +1,6 @@
 """Point clouds: rotation families, networks, neighbours, and the metric on multisets."""
 
+from adacanon.points.cloud_family import CloudFamily
 from adacanon.points.deepset import DeepSet
 from adacanon.points.dgcnn import DGCNN
 from adacanon.points.frames import principal_frames
@@ -8,20 +9,25 @@ from adacanon.points.multiset import multiset_distance
 from adacanon.points.neighbours import ball_query, farthest_points, nearest_neighbours
 from adacanon.points.pointnet import PointNet
 from adacanon.points.pointnet2 import PointNet2
-from adacanon.points.rotations import Rotations
+from adacanon.points.rotations import AxisRotations, Isometries, Rotations
 from adacanon.points.rscnn import RSCNN
 from adacanon.points.segmentation import DGCNNSegmentation, PointNetSegmentation
+from adacanon.points.unpacked import Unpacked
 
 __all__ = [
     "DGCNN",
     "RSCNN",
+    "AxisRotations",
     "Balls",
+    "CloudFamily",
     "DGCNNSegmentation",
     "DeepSet",
+    "Isometries",
     "PointNet",
     "PointNet2",
     "PointNetSegmentation",
     "Rotations",
+    "Unpacked",
     "ball_query",
     "farthest_points",
     "multiset_distance",

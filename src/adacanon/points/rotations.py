@@ -1,55 +1,113 @@
-"""Rotations of point clouds (paper: section "Anisotropic Point Cloud Networks")."""
+"""Symmetries of space on clouds (paper: section "Anisotropic Point Cloud Networks")."""
 
+import math
 from dataclasses import dataclass
-from typing import Any
 
+import torch
 from torch import Tensor
 
-from adacanon.core.family import Family, Searches
-from adacanon.errors import InputError, ShapeError
-from adacanon.maximizers.coarse_to_fine import CoarseToFine
-from adacanon.maximizers.random_search import RandomSearch
+from adacanon.errors import InputError
+from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
 from adacanon.points.frames import principal_frames
-from adacanon.points.neighbours import farthest_points
+from adacanon.spaces.circle import Circle
+from adacanon.spaces.orthogonal import Orthogonal
 from adacanon.spaces.so3 import SO3
 
-DRAWS = 50
-"""Of the searches that are used where none is named."""
 
-_EXPECTED = "Rotations expects a tensor of points of shape (batch, points, 3)"
+@dataclass(frozen=True, repr=False)
+class Rotations(CloudFamily):
+    r""":math:`\kappa_R(X) = XR^\top` with rotations R, the group SO(3); batches as in :class:`CloudFamily`.
+
+    Args:
+        normals: points have normals too.
+
+    Example:
+        >>> clouds, mask = torch.randn(2, 5, 3), torch.ones(2, 5, dtype=torch.bool)
+        >>> turned, same = Rotations().transform((clouds, mask), SO3().identity()[None].float(), torch.tensor([1]))
+        >>> turned.shape, same.shape
+        (torch.Size([1, 5, 3]), torch.Size([1, 5]))
+    """
+
+    normals: bool = False
+
+    def __repr__(self) -> str:
+        return f"Rotations({'normals=True' if self.normals else ''})"
+
+    def space(self, g: Clouds) -> SO3:
+        return SO3()
+
+    def matrices(self, u: Tensor) -> Tensor:
+        return u
+
+    def anchor(self, g: Clouds) -> Tensor:
+        return principal_frames(coordinates_of(g), mask_of(g))
+
+
+@dataclass(frozen=True, repr=False)
+class Isometries(CloudFamily):
+    r""":math:`\kappa_U(X) = XU^\top` with rotations and reflections U, the group O(3).
+
+    Normals turn as vectors do: those of a mirrored surface are the mirrored ones.
+
+    Args:
+        normals: points have normals too.
+    """
+
+    normals: bool = False
+
+    def __repr__(self) -> str:
+        return f"Isometries({'normals=True' if self.normals else ''})"
+
+    def space(self, g: Clouds) -> Orthogonal:
+        return Orthogonal(3)
+
+    def matrices(self, u: Tensor) -> Tensor:
+        return u
+
+    def anchor(self, g: Clouds) -> Tensor:
+        frames = principal_frames(coordinates_of(g), mask_of(g))
+        return torch.cat([frames, -frames], 1)
 
 
 @dataclass(frozen=True)
-class Rotations(Family):
-    r""":math:`\kappa_R(X) = XR^\top` for clouds X of shape (batch, points, 3), whose rows are points."""
+class AxisRotations(CloudFamily):
+    r""":math:`\kappa_\theta(X) = XR_\theta^\top` with the rotations by angles :math:`\theta` about one axis.
 
-    def prepare(self, g: Any) -> Tensor:
-        if not isinstance(g, Tensor):
-            raise ShapeError(f"{_EXPECTED}, got {type(g).__name__}. Hint: torch.as_tensor(points)")
-        if g.dim() != 3 or g.shape[-1] != 3:
-            hint = "add the batch, points[None]" if g.dim() == 2 else "move the coordinates last, points.mT"
-            raise ShapeError(f"{_EXPECTED}, got {tuple(g.shape)}. Hint: {hint}")
-        if g.shape[0] > 0 and g.shape[1] == 0:
-            raise ShapeError(f"{_EXPECTED}, got clouds without points. Hint: drop them from the data set")
-        if not g.is_floating_point():
-            raise InputError(f"Rotations expects floating-point coordinates, got {g.dtype}. Hint: points.float()")
-        return g
+    Args:
+        axis: its direction, of any length.
+        normals: points have normals too.
 
-    def space(self, g: Tensor) -> SO3:
-        return SO3()
+    Example:
+        >>> AxisRotations((0, 1, 0)).matrices(torch.tensor(math.pi / 2)).round().int().tolist()
+        [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
+    """
 
-    def transform(self, g: Tensor, u: Tensor, owner: Tensor) -> Tensor:
-        return g[owner] @ u.mT
+    axis: tuple[float, float, float]
+    normals: bool = False
 
-    def anchor(self, g: Tensor) -> Tensor:
-        return principal_frames(g)
+    def __post_init__(self) -> None:
+        length = math.hypot(*self.axis) if len(self.axis) == 3 else 0.0
+        if not (math.isfinite(length) and length > 0):
+            raise InputError(f"An axis is a direction of three finite numbers, not all zero, got {self.axis}")
 
-    def searches(self) -> Searches:
-        """Coarse to fine; in training on the whole cloud, for coarse views cost accuracy there (``docs/speed.md``)."""
-        return CoarseToFine(RandomSearch(DRAWS)), RandomSearch(DRAWS)
+    def space(self, g: Clouds) -> Circle:
+        return Circle()
 
-    def coarse(self, g: Tensor, size: int) -> Tensor:
-        """The farthest points, a set that depends neither on their order nor on the pose."""
-        if size >= g.shape[1]:
-            return g
-        return g.gather(1, farthest_points(g, size).unsqueeze(2).expand(-1, -1, 3))
+    def matrices(self, u: Tensor) -> Tensor:
+        return rotations_about(self.axis, u)
+
+
+def rotations_about(axis: tuple[float, float, float], angles: Tensor) -> Tensor:
+    r"""Rodrigues' formula, :math:`R_\theta = aa^\top + \cos\theta\,(I - aa^\top) + \sin\theta\,[a]_\times`, a the unit
+    vector of the axis.
+
+    Shape:
+        (...) -> (..., 3, 3)
+    """
+    a = torch.tensor(axis, dtype=torch.float64)
+    x, y, z = (a / a.norm()).tolist()
+    along = angles.new_tensor([[x * x, x * y, x * z], [x * y, y * y, y * z], [x * z, y * z, z * z]])
+    across = angles.new_tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    eye = torch.eye(3, dtype=angles.dtype, device=angles.device)
+    cosine, sine = angles.cos()[..., None, None], angles.sin()[..., None, None]
+    return along + cosine * (eye - along) + sine * across

@@ -1,0 +1,129 @@
+"""What families on clouds have in common: a matrix turns coordinates and normals, and the rest is handed on."""
+
+from abc import abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon.core.family import Family, Searches
+from adacanon.errors import InputError, ShapeError
+from adacanon.maximizers.coarse_to_fine import CoarseToFine
+from adacanon.maximizers.random_search import RandomSearch
+from adacanon.points.checks import check_mask
+from adacanon.points.neighbours import farthest_points
+
+DRAWS = 50
+"""Of the searches that are used where none is named."""
+
+Clouds = Tensor | tuple[Tensor, ...]
+"""Points alone, or points and what stands beside them."""
+
+
+class CloudFamily(Family):
+    r""":math:`\kappa_u(X) = XM_u^\top` for clouds X whose rows are points, with orthogonal matrices :math:`M_u`.
+
+    A batch is a tensor of points, or a tuple of points and what stands beside them, which every form gets as it is: a
+    mask (batch, points) of booleans, True for real points, where clouds are padded to a common size; or numbers
+    of the whole cloud, such as its category (batch, categories). Networks of several arguments take such forms by
+    :class:`~adacanon.points.unpacked.Unpacked`.
+
+    Shape:
+        points (batch, points, 3); with normals (batch, points, 6), coordinates first
+    """
+
+    @property
+    @abstractmethod
+    def normals(self) -> bool:
+        """Whether points have normals, which turn with them."""
+
+    @abstractmethod
+    def matrices(self, u: Tensor) -> Tensor:
+        """The matrices :math:`M_u`, (..., 3, 3)."""
+
+    def prepare(self, g: Any) -> Clouds:
+        points, *beside = g if isinstance(g, tuple | list) and g else (g,)
+        self._check(points)
+        if any(not isinstance(x, Tensor) or x.dim() < 1 or len(x) != len(points) for x in beside):
+            came = [tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__ for x in beside]
+            raise ShapeError(
+                f"{type(self).__name__} expects tensors with one row for each of {len(points)} clouds beside the "
+                f"points, got {came}. Hint: a mask (batch, points), a category (batch, categories)"
+            )
+        clouds = (points, *beside) if beside else points
+        mask = mask_of(clouds)
+        if mask is not None:
+            check_mask(type(self).__name__, mask, points)
+        return clouds
+
+    def transform(self, g: Clouds, u: Tensor, owner: Tensor) -> Clouds:
+        points = points_of(g)[owner]
+        vectors = points.reshape(len(points), -1, 3)
+        turned = (vectors @ self.matrices(u).mT).view_as(points)
+        return turned if isinstance(g, Tensor) else (turned, *(x[owner] for x in g[1:]))
+
+    def searches(self) -> Searches:
+        """Coarse to fine; in training on the whole cloud, for coarse views cost accuracy there (``docs/speed.md``)."""
+        return CoarseToFine(RandomSearch(DRAWS)), RandomSearch(DRAWS)
+
+    def coarse(self, g: Clouds, size: int) -> Clouds:
+        """The farthest points, a set that depends neither on their order nor on the pose; clouds that have no more
+        real points than that keep all of them.
+        """
+        points, mask = points_of(g), mask_of(g)
+        if size >= points.shape[1]:
+            return g
+        chosen = _chosen(points[..., :3], mask, size)
+        view = points.gather(1, chosen.unsqueeze(2).expand(-1, -1, points.shape[2]))
+        if isinstance(g, Tensor):
+            return view
+        return (view, *(x.gather(1, chosen) if x is mask else x for x in g[1:]))
+
+    def _check(self, points: Any) -> None:
+        channels = 6 if self.normals else 3
+        name = type(self).__name__
+        expected = f"{name} expects a tensor of points of shape (batch, points, {channels})"
+        if not isinstance(points, Tensor):
+            raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: torch.as_tensor(points)")
+        if points.dim() != 3 or points.shape[-1] != channels:
+            raise ShapeError(f"{expected}, got {tuple(points.shape)}. Hint: {_hint(points, name)}")
+        if points.shape[0] > 0 and points.shape[1] == 0:
+            raise ShapeError(f"{expected}, got clouds without points. Hint: drop them from the data set")
+        if not points.is_floating_point():
+            raise InputError(f"{name} expects floating-point coordinates, got {points.dtype}. Hint: points.float()")
+
+
+def points_of(g: Clouds) -> Tensor:
+    """The points of a batch, alone or with something beside them."""
+    return g if isinstance(g, Tensor) else g[0]
+
+
+def coordinates_of(g: Clouds) -> Tensor:
+    """The points without their normals."""
+    return points_of(g)[..., :3]
+
+
+def mask_of(g: Clouds) -> Tensor | None:
+    """Which points are real; None if all are."""
+    if isinstance(g, Tensor):
+        return None
+    return next((x for x in g[1:] if x.dtype == torch.bool and x.dim() == 2), None)
+
+
+def _chosen(points: Tensor, mask: Tensor | None, size: int) -> Tensor:
+    """Indices (batch, size) of the farthest points, or of all real ones and then of padding."""
+    if mask is None:
+        return farthest_points(points, size)
+    chosen = (~mask).int().argsort(dim=1, stable=True)[:, :size]
+    many = mask.sum(1) >= size
+    if bool(many.any()):
+        chosen[many] = farthest_points(points[many], size, mask=mask[many])
+    return chosen
+
+
+def _hint(points: Tensor, name: str) -> str:
+    if points.dim() == 2:
+        return "add the batch, points[None]"
+    if points.dim() == 3 and points.shape[-1] in (3, 6):
+        return f"{name}(normals={points.shape[-1] == 6}), if the last three are normals"
+    return "move the coordinates last, points.mT"

@@ -1,0 +1,252 @@
+"""Families on clouds: their laws with normals, masks and categories; what depends on the order of points and on
+padding; parts of shapes under one shared form.
+"""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, NegativeEntropy, RandomSearch
+from adacanon.errors import InputError, ShapeError
+from adacanon.points import (
+    AxisRotations,
+    CloudFamily,
+    DeepSet,
+    Isometries,
+    PointNet,
+    PointNetSegmentation,
+    Rotations,
+    Unpacked,
+)
+from adacanon.points.rotations import rotations_about
+from adacanon.spaces import SO3
+from adacanon.testing import assert_invariant, check_family
+
+BATCH, POINTS, PARTS, CATEGORIES = 4, 12, 5, 3
+LAWS = ("pairs", "purity", "continuity", "equicontinuity", "identity", "gradients")
+AXIS = (1.0, 2.0, -2.0)
+
+
+def points(channels: int = 3, *, seed: int = 0) -> Tensor:
+    return torch.randn(BATCH, POINTS, channels, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def mask() -> Tensor:
+    """Of 12, 9, 7 and 5 real points, not all of them in front."""
+    real = torch.arange(POINTS) < torch.tensor([12, 9, 7, 5])[:, None]
+    return torch.stack([real[0], real[1].roll(2), real[2].flip(0), real[3]])
+
+
+def categories() -> Tensor:
+    return torch.eye(CATEGORIES, dtype=torch.float64)[[0, 2, 2, 1]]
+
+
+def seeded(build: Any) -> Any:
+    """A network with statistics of its own."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        network = build().double()
+        for parameter in network.parameters():
+            parameter.data += 0.2 * torch.randn_like(parameter)
+    return network.eval()
+
+
+def pointnet(channels: int = 3) -> PointNet:
+    return seeded(lambda: PointNet(4, channels=channels, widths=(16, 24), head=(12,)))
+
+
+def segmentation() -> PointNetSegmentation:
+    return seeded(lambda: PointNetSegmentation(PARTS, categories=CATEGORIES, widths=(8, 16), head=(12,)))
+
+
+@pytest.mark.parametrize("beside", ["nothing", "a mask", "a category", "both"])
+@pytest.mark.parametrize("normals", [False, True])
+@pytest.mark.parametrize("build", [Rotations, Isometries, lambda normals: AxisRotations(AXIS, normals=normals)])
+def test_the_laws_of_a_family(build: Any, normals: bool, beside: str) -> None:
+    x = points(6 if normals else 3)
+    others = {"nothing": (), "a mask": (mask(),), "a category": (categories(),), "both": (categories(), mask())}
+    g = (x, *others[beside]) if others[beside] else x
+    assert check_family(build(normals=normals), g) == LAWS
+
+
+class TestAction:
+    def test_normals_turn_as_coordinates_do(self, generator: torch.Generator) -> None:
+        x, owner = points(6), torch.tensor([2, 0, 2])
+        for family in (Rotations(normals=True), Isometries(normals=True), AxisRotations(AXIS, normals=True)):
+            u = family.space(x).sample(3, generator=generator)
+            turned = family.transform(x, u, owner)
+            for p, i in enumerate(owner):
+                for part in (slice(0, 3), slice(3, 6)):
+                    expected = torch.stack([family.matrices(u)[p] @ row for row in x[i, :, part]])
+                    torch.testing.assert_close(turned[p, :, part], expected)
+
+    def test_isometries_reach_reflections_and_rotations_do_not(self, generator: torch.Generator) -> None:
+        signs = [
+            torch.linalg.det(family.matrices(family.space(points()).sample(40, generator=generator))).sign().unique()
+            for family in (Rotations(), Isometries(), AxisRotations(AXIS))
+        ]
+        assert [sign.tolist() for sign in signs] == [[1.0], [-1.0, 1.0], [1.0]]
+
+    def test_rotations_about_an_axis_are_the_exponentials_of_its_generator(self) -> None:
+        import roma
+
+        angles = torch.linspace(-3, 3, 13, dtype=torch.float64)
+        unit = torch.tensor(AXIS, dtype=torch.float64) / 3
+        torch.testing.assert_close(rotations_about(AXIS, angles), roma.rotvec_to_rotmat(angles[:, None] * unit))
+
+    def test_an_axis_must_be_a_direction(self) -> None:
+        for axis in ((0, 0, 0), (math.nan, 0, 1), (1, 0)):
+            with pytest.raises(InputError, match="An axis is a direction of three finite numbers"):
+                AxisRotations(axis)  # type: ignore[arg-type]
+
+    def test_names(self) -> None:
+        assert repr(Rotations()) == "Rotations()"
+        assert repr(Isometries(normals=True)) == "Isometries(normals=True)"
+        assert repr(AxisRotations((0, 1, 0))) == "AxisRotations(axis=(0, 1, 0), normals=False)"
+
+
+@pytest.mark.parametrize("family", [Rotations(), Isometries()], ids=repr)
+def test_an_anchored_search_is_invariant_also_with_padding(family: CloudFamily) -> None:
+    g = (points(), mask())
+    model = Canonicalized(Unpacked(pointnet()), family, AnchoredSearch(samples=6)).eval()
+    assert_invariant(model, g, family, tolerance=1e-9)
+
+
+def test_a_covering_of_the_circle_is_invariant_to_its_own_angles() -> None:
+    family, x = AxisRotations(AXIS), points()
+    model = Canonicalized(pointnet(), family, GridSearch(12)).eval()
+    turned = family.transform(x, torch.full((BATCH,), math.pi / 3, dtype=torch.float64), torch.arange(BATCH))
+    torch.testing.assert_close(model(turned), model(x))
+    skew = family.transform(x, torch.full((BATCH,), 0.2, dtype=torch.float64), torch.arange(BATCH))
+    assert (model(skew) - model(x)).abs().max() > 1e-6
+
+
+class TestPadding:
+    SEARCHES = (RandomSearch(7), AnchoredSearch(samples=5), CoarseToFine(RandomSearch(9), size=6, reduced=False))
+
+    @staticmethod
+    def model(search: Any, build: Any = pointnet) -> Canonicalized:
+        return Canonicalized(Unpacked(build()), Rotations(), search).eval()
+
+    @pytest.mark.parametrize("search", SEARCHES, ids=repr)
+    def test_it_is_not_seen(self, search: Any) -> None:
+        model, x = self.model(search), points()
+        padded = model((x.masked_fill(~mask()[..., None], 50.0), mask()))
+        for cloud, real, scores in zip(x, mask(), padded, strict=True):
+            alone = cloud[real][None], torch.ones(1, int(real.sum()), dtype=torch.bool)
+            torch.testing.assert_close(model(alone)[0], scores)
+
+    @pytest.mark.parametrize("search", SEARCHES, ids=repr)
+    def test_the_order_of_points_does_not_matter(self, search: Any, generator: torch.Generator) -> None:
+        model, x = self.model(search), points()
+        order = torch.stack([torch.randperm(POINTS, generator=generator) for _ in range(BATCH)])
+        permuted = x.gather(1, order.unsqueeze(2).expand_as(x)), mask().gather(1, order)
+        torch.testing.assert_close(model(permuted), model((x, mask())))
+
+    def test_a_sum_over_points_counts_the_real_ones(self) -> None:
+        model = self.model(RandomSearch(3), lambda: seeded(lambda: DeepSet(4, widths=(8,), head=(6,))))
+        whole = torch.ones_like(mask())
+        assert (model((points(), mask())) - model((points(), whole))).abs()[1:].min() > 1e-6
+
+    def test_coarse_views_are_farthest_real_points_or_all_of_them(self) -> None:
+        x = points()
+        view, real = Rotations().coarse((x, mask()), 6)  # type: ignore[misc]
+        assert real.sum(1).tolist() == [6, 6, 6, 5]
+        for i in range(BATCH):
+            own = {tuple(row) for row in x[i][mask()[i]].tolist()}
+            seen = {tuple(row) for row in view[i][real[i]].tolist()}
+            assert len(seen) == real[i].sum()
+            assert seen <= own
+
+    def test_coarse_views_keep_normals_and_categories(self) -> None:
+        x = points(6)
+        view, shape = Rotations(normals=True).coarse((x, categories()), 5)  # type: ignore[misc]
+        rows = {tuple(row) for row in x.flatten(0, 1).tolist()}
+        assert view.shape == (BATCH, 5, 6)
+        assert {tuple(row) for row in view.flatten(0, 1).tolist()} <= rows
+        assert torch.equal(shape, categories())
+
+
+class TestParts:
+    """One shared form per shape, that of the smallest entropy summed over its points."""
+
+    @staticmethod
+    def model(search: Any = None) -> Canonicalized:
+        return Canonicalized(Unpacked(segmentation()), Rotations(), search or RandomSearch(9), NegativeEntropy()).eval()
+
+    def test_the_form_has_the_smallest_entropy_of_all_candidates(self) -> None:
+        model, candidates = self.model(GridSearch(15)), SO3().cover(15)
+        found = model.canonicalize((points(), categories()))
+        assert found.parameters.shape == (BATCH, 1, 3, 3)
+        network = segmentation()
+        for i in range(BATCH):
+            entropies = []
+            for rotation in candidates:
+                p = network(points()[i : i + 1] @ rotation.mT, categories()[i : i + 1]).softmax(-1)
+                entropies.append(float(-(p * p.log()).detach().sum()))
+            best = int(torch.tensor(entropies).argmin())
+            torch.testing.assert_close(found.parameters[i, 0], candidates[best])
+            expected = network(points()[i : i + 1] @ candidates[best].mT, categories()[i : i + 1])
+            torch.testing.assert_close(found.logits[i : i + 1], expected.detach())
+
+    def test_padding_changes_neither_the_form_nor_the_answers(self) -> None:
+        model = self.model()
+        padded = model.canonicalize((points(), categories(), mask()))
+        assert (padded.logits[~mask()] == 0).all()
+        for i in range(BATCH):
+            real = mask()[i]
+            whole = torch.ones(1, int(real.sum()), dtype=torch.bool)
+            alone = model.canonicalize((points()[i, real][None], categories()[i : i + 1], whole))
+            torch.testing.assert_close(alone.parameters[0], padded.parameters[i])
+            torch.testing.assert_close(alone.logits[0], padded.logits[i, real])
+
+    def test_the_category_is_handed_on(self) -> None:
+        model = self.model()
+        other = model((points(), categories().roll(1, 1)))
+        assert (other - model((points(), categories()))).abs().amax((1, 2)).min() > 1e-3
+
+    def test_a_coarse_search_answers_for_all_points(self) -> None:
+        model = self.model(CoarseToFine(RandomSearch(9), size=6, reduced=False))
+        assert model((points(), categories())).shape == (BATCH, POINTS, PARTS)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("family", "g", "message"),
+        [
+            (Rotations(), points(6), r"\(batch, points, 3\), got \(4, 12, 6\). Hint: Rotations\(normals=True\)"),
+            (Isometries(normals=True), points(), r"points, 6\), got \(4, 12, 3\). Hint: Isometries\(normals=False\)"),
+            (AxisRotations(AXIS), points().mT, r"AxisRotations expects .*Hint: move the coordinates last"),
+            (Rotations(), (points(), mask()[:3]), r"one row for each of 4 clouds .* got \[\(3, 12\)\]"),
+            (Rotations(), (points(), "chair"), r"beside the points, got \['str'\]"),
+            (Rotations(), (points(), mask()[:, :5]), r"a mask of shape \(4, 12\).*got \(4, 5\)"),
+            (Rotations(), (), r"got tuple"),
+        ],
+    )
+    def test_batches_of_another_shape(self, family: CloudFamily, g: Any, message: str) -> None:
+        with pytest.raises(ShapeError, match=message):
+            family.prepare(g)
+
+    def test_a_cloud_of_padding_alone(self) -> None:
+        nothing = mask()
+        nothing[2] = False
+        with pytest.raises(InputError, match=r"at least 1 real point in every cloud, cloud 2 has 0"):
+            Rotations().prepare((points(), nothing))
+
+    def test_numbers_that_are_not_finite(self) -> None:
+        x = points()
+        x[1, 3, 0] = math.nan
+        with pytest.raises(InputError, match=r"NaN|finite"):
+            Canonicalized(Unpacked(pointnet()), Rotations(), RandomSearch(3))((x, mask()))
+
+    def test_unpacked_says_what_it_unpacks(self) -> None:
+        with pytest.raises(ShapeError, match=r"as a tuple, got Tensor. Hint"):
+            Unpacked(pointnet())(points())  # type: ignore[arg-type]
+
+    def test_clouds_whose_points_are_identical_have_a_form(self) -> None:
+        x = torch.full((2, 8, 3), 0.5, dtype=torch.float64)
+        for search in (RandomSearch(4), AnchoredSearch(samples=3), CoarseToFine(RandomSearch(4), size=4)):
+            assert Canonicalized(pointnet(), Rotations(), search).eval()(x).isfinite().all()
