@@ -1,0 +1,112 @@
+"""Named arrays in one compressed file, checked as they are read."""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adacanon.errors import DataError, InputError
+from adacanon.folders import data_folder
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """An open file, whose arrays are unpacked when they are asked for."""
+
+    file: Path
+    archive: Any
+
+    def array(self, key: str, kinds: str, shape: tuple[int | None, ...]) -> np.ndarray:
+        """An array of one of numpy's kinds of types; None in a shape stands for any length above zero."""
+        with _intact(self.file):
+            array = np.asarray(self.archive[key])
+        fits = array.ndim == len(shape) and 0 not in array.shape
+        fits = fits and all(m in (n, None) for n, m in zip(array.shape, shape, strict=True))
+        if array.dtype.kind not in kinds or not fits:
+            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            raise DataError(
+                f"{self.file}: expected {key} of shape ({wanted}) and a type of kind {' or '.join(kinds)}, "
+                f"got {array.shape} of {array.dtype}"
+            )
+        return array
+
+    def labels(self, key: str, classes: int, shape: tuple[int | None, ...] = (None,)) -> np.ndarray:
+        """Whole numbers in 0 .. classes - 1."""
+        labels = self.array(key, "iu", shape).astype(np.int64)
+        if labels.min() < 0 or labels.max() >= classes:
+            raise DataError(f"{self.file}: {key} must lie in 0..{classes - 1}, got {labels.min()}..{labels.max()}")
+        return labels
+
+    def clouds(self, key: str, ids: np.ndarray, points: int, rows: Any = slice(None)) -> Tensor:
+        """The first points of some clouds, in float32 and normalised; an error names the cloud that is not finite."""
+        clouds = self.array(key, "f", (len(ids), None, 3))
+        if points > clouds.shape[1]:
+            raise InputError(f"{self.file} holds {clouds.shape[1]} points of every cloud, got points={points}")
+        x = torch.from_numpy(clouds[rows, :points]).to(torch.float32, copy=True).contiguous()
+        bad = ~x.sum((1, 2)).isfinite()  # a sum is finite if and only if all coordinates are
+        if bad.any():
+            first = ids[rows][int(bad.int().argmax())]
+            raise DataError(
+                f"{self.file}: coordinates of {key} must be finite, "
+                f"those of {int(bad.sum())} clouds are not, the first is {first}"
+            )
+        return _normalise(x)
+
+
+@contextmanager
+def opened(file: Path, keys: tuple[str, ...]) -> Iterator[Arrays]:
+    """The arrays of a file that must hold these."""
+    with file.open("rb") as stream:
+        with _intact(file):
+            archive = np.load(stream)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise DataError(f"{file}: expected named arrays, got a single one. Hint: numpy.savez writes them")
+        missing = [key for key in keys if key not in archive.files]
+        if missing:
+            raise DataError(f"{file}: expected the arrays {', '.join(keys)}; missing {', '.join(missing)}")
+        yield Arrays(file, archive)
+
+
+def data_file(name: Path, folder: Path | None, *, of: str) -> Path:
+    """Where a file lies in a folder of data sets, ``ADACANON_DATA`` if none is given."""
+    root = folder or data_folder()
+    if root is None:
+        raise DataError(f"{of} is read from {name}, in a folder to be named. Hint: set ADACANON_DATA to that folder")
+    if not (root / name).is_file():
+        raise DataError(
+            f"{root / name} is missing. Hint: set ADACANON_DATA to a folder that holds {name}, "
+            "or make it from the official files: adacanon data import --help"
+        )
+    return root / name
+
+
+def normalised(points: Tensor) -> Tensor:
+    r""":math:`x_i \mapsto (x_i - \bar x) / \max_j \|x_j - \bar x\|` in every cloud; coinciding points go to zero.
+
+    Shape:
+        (..., points, channels) -> the same
+    """
+    return _normalise(points.clone())
+
+
+def _normalise(points: Tensor) -> Tensor:
+    """In place."""
+    points -= points.mean(-2, keepdim=True)
+    radius = torch.linalg.vector_norm(points, dim=-1).amax(-1)[..., None, None]
+    return points.div_(radius.clamp_(min=torch.finfo(points.dtype).tiny))
+
+
+@contextmanager
+def _intact(file: Path) -> Iterator[None]:
+    """What numpy, zip and zlib say about a damaged file becomes one error."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, RuntimeError) as error:
+        raise DataError(f"{file} is damaged or no file of arrays: {error}. Hint: copy it again") from error
