@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
     raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
 from adacanon.errors import AdacanonError
+from adacanon.experiments.import_data import describe_import
 from adacanon.experiments.run import Run, Table, records_by_row
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
@@ -53,7 +54,7 @@ class Execute:
     splits: int | None = None
     """This many splits per cell instead of the table's own number."""
     preset: Preset = "cpu"
-    """Epochs as they fit on a processor, or as in the paper."""
+    """Sizes and epochs as they fit on a processor, or as in the paper."""
     jobs: int = 1
     """Runs at a time, each in a process with one thread."""
     threads: int = 2
@@ -166,12 +167,35 @@ class Demo:
         return _report_failures(failures)
 
 
+@dataclass(frozen=True)
+class Data:
+    """Turn an official folder of point clouds into the one file that is read from then on.
+
+    Known are modelnet40_normal_resampled, modelnet40_ply_hdf5_2048 (which needs h5py) and the ShapeNet part benchmark,
+    shapenetcore_partanno_segmentation_benchmark_v0_normal.
+    """
+
+    action: tyro.conf.Positional[Literal["import"]]
+    """What to do."""
+    source: tyro.conf.Positional[Path]
+    """The unpacked official folder."""
+    output: Path
+    """The folder of data sets, to which ADACANON_DATA may point from then on."""
+    points: int = 1024
+    """Points of every shape."""
+
+    def __call__(self) -> int:
+        print(describe_import(self.source, self.output, points=self.points))
+        return 0
+
+
 Command = (
     Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Execute, tyro.conf.subcommand("run")]
     | Annotated[Tune, tyro.conf.subcommand("tune")]
     | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Data, tyro.conf.subcommand("data")]
 )
 
 

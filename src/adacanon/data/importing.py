@@ -1,0 +1,122 @@
+"""From an official folder to the one file that a loader reads."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adacanon.data import modelnet, official_modelnet, official_shapenet, shapenet
+from adacanon.errors import DataError, InputError
+
+
+@dataclass(frozen=True)
+class Release:
+    """An official release.
+
+    Attributes:
+        known_by: a file that only this release has.
+        read: from the folder and the number of points to the arrays.
+        file: which the loader reads.
+        check: reads it from the folder given; what it refuses is not kept.
+        counts: shapes in every part of the official release.
+    """
+
+    name: str
+    known_by: str
+    read: Callable[[Path, int], dict[str, np.ndarray]]
+    file: Path
+    check: Callable[[Path], object]
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was written, and the shapes in every part beside those of the official release."""
+
+    release: str
+    file: Path
+    counts: dict[str, int]
+    official: dict[str, int]
+
+
+def _check_modelnet(folder: Path) -> None:
+    for classes in (40, 10):
+        modelnet.load_modelnet(classes, 1, folder=folder)  # type: ignore[arg-type]
+
+
+MODELNET_COUNTS = {"train": 9843, "test": 2468}
+RELEASES = (
+    Release(
+        "modelnet40_normal_resampled",
+        official_modelnet.RESAMPLED,
+        official_modelnet.resampled_modelnet,
+        modelnet.FILE,
+        _check_modelnet,
+        MODELNET_COUNTS,
+    ),
+    Release(
+        "modelnet40_ply_hdf5_2048",
+        official_modelnet.HDF5,
+        official_modelnet.hdf5_modelnet,
+        modelnet.FILE,
+        _check_modelnet,
+        MODELNET_COUNTS,
+    ),
+    Release(
+        "shapenetcore_partanno_segmentation_benchmark_v0_normal",
+        official_shapenet.KNOWN_BY,
+        official_shapenet.shapenet_parts,
+        shapenet.FILE,
+        lambda folder: shapenet.load_shapenet(points=1, folder=folder),
+        {"train": 12137, "val": 1870, "test": 2874},
+    ),
+)
+
+
+def import_folder(source: Path, output: Path, *, points: int = 1024) -> Imported:
+    """Turn an official folder into the file that a loader reads, in a folder of data sets.
+
+    Args:
+        source: the unpacked official folder, known by what it holds.
+        output: the folder of data sets, to which ``ADACANON_DATA`` may point from then on.
+        points: of every shape.
+    """
+    if points < 1:
+        raise InputError(f"A cloud needs at least one point, got points={points}")
+    release = _release(source)
+    file = output / release.file
+    if file.exists():
+        raise DataError(f"{file} exists already. Hint: remove it first, or give another folder")
+    arrays = release.read(source, points)
+    _write(file, arrays)
+    try:
+        release.check(output)
+    except DataError:
+        file.unlink()
+        raise
+    counts = {part: len(arrays[f"{part}_ids"]) for part in release.counts}
+    return Imported(release.name, file, counts, release.counts)
+
+
+def _release(source: Path) -> Release:
+    found = [release for release in RELEASES if (source / release.known_by).is_file()]
+    if len(found) != 1:
+        known = "; ".join(f"{release.name} (with {release.known_by})" for release in RELEASES)
+        came = "is no folder" if not source.is_dir() else f"holds {len(found) or 'none'} of them"
+        raise DataError(f"{source}: expected one of the official folders {known}; it {came}")
+    return found[0]
+
+
+def _write(file: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    try:
+        with part.open("wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+        os.replace(part, file)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise DataError(f"{file} could not be written ({error}). Hint: make room on the disk") from error

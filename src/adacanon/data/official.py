@@ -1,0 +1,69 @@
+"""Reading official folders of point clouds: lists, tables of numbers, and what is wrong with them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adacanon.errors import DataError
+
+
+def lines_of(file: Path) -> list[str]:
+    """The lines of a text file that are not empty."""
+    try:
+        return [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except FileNotFoundError as error:
+        raise DataError(f"{file} is missing. Hint: unpack the official archive again") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: expected lines of text, got {error}") from error
+
+
+def json_list(file: Path) -> list[Any]:
+    """A list in a JSON file."""
+    try:
+        content = json.loads("\n".join(lines_of(file)))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{file} is damaged: expected a list in JSON, got {error}") from error
+    if not isinstance(content, list):
+        raise DataError(f"{file}: expected a list in JSON, got {type(content).__name__}")
+    return content
+
+
+def table_of(file: Path, columns: str, *, delimiter: str | None = None, rows: int | None = None) -> np.ndarray:
+    """The first rows, or all, of a file of numbers with these columns."""
+    names = columns.split()
+    lines = lines_of(file)[:rows]
+    try:
+        table = np.loadtxt(lines, delimiter=delimiter, dtype=np.float64, ndmin=2) if lines else np.empty((0, 0))
+    except ValueError as error:
+        raise DataError(f"{file}: expected rows of {len(names)} numbers ({columns}), got {error}") from error
+    if table.shape[0] < max(1, rows or 0) or table.shape[1] != len(names):
+        wanted = f"at least {rows} rows" if rows else "rows"
+        raise DataError(
+            f"{file}: expected {wanted} of {len(names)} numbers ({columns}), got {table.shape[0]} rows of "
+            f"{table.shape[1]}. Hint: the file may be cut off; unpack the official archive again"
+        )
+    return table
+
+
+def half_precision(file: Path, points: np.ndarray) -> np.ndarray:
+    """Coordinates as they are stored; they must be finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        small = points.astype(np.float16)
+    if not np.isfinite(small).all():
+        row = int((~np.isfinite(small)).reshape(len(small), -1).any(1).argmax())
+        raise DataError(f"{file}: expected finite coordinates in the unit ball, row {row + 1} has {points[row]}")
+    return small
+
+
+def check_disjoint(folder: Path, parts: dict[str, list[str]]) -> None:
+    """No shape may be listed twice, neither in one part nor in two."""
+    seen: dict[str, str] = {}
+    for part, names in parts.items():
+        if not names:
+            raise DataError(f"{folder}: the {part} part lists no shapes")
+        for name in names:
+            if name in seen:
+                raise DataError(f"{folder}: {name} is listed twice, in the {seen[name]} and in the {part} part")
+            seen[name] = part
