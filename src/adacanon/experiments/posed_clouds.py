@@ -12,10 +12,14 @@ from torch.nn import functional
 from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
 from adacanon.data.modelnet import ModelNet, load_modelnet
 from adacanon.points import Rotations
-from adacanon.spaces import SO3
+from adacanon.points.rotations import rotations_about
+from adacanon.spaces import SO3, Circle
 from adacanon.training.loop import Parts
 
 Loss = Callable[[Tensor, Tensor], Tensor]
+Axis = tuple[float, float, float]
+VERTICAL: Axis = (0.0, 1.0, 0.0)
+"""Of ModelNet and ShapeNet; the paper calls its vertical axis z."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class PosedClouds:
 
     Attributes:
         fixed: whether the training clouds are in such poses too, and stay there.
+        axis: about which the training clouds are turned; None stands for all rotations.
+        expansion: copies of every training cloud, the first ones of all clouds first; an epoch takes one of each.
     """
 
     points: Tensor
@@ -31,6 +37,15 @@ class PosedClouds:
     parts: Parts
     classes: int
     fixed: bool = False
+    axis: Axis | None = None
+    expansion: int = 1
+
+    def for_training(self, index: Tensor) -> Tensor:
+        """Training clouds in the poses in which they are seen next."""
+        if self.expansion > 1:
+            index = index + len(self.parts.train) * torch.randint(self.expansion, index.shape)
+        clouds = self.points[index]
+        return clouds if self.fixed else turned(clouds, axis=self.axis)
 
 
 @dataclass(frozen=True)
@@ -56,8 +71,7 @@ class CloudClassifier:
         return self.module(self.data.points[index])
 
     def loss(self, index: Tensor) -> Tensor:
-        clouds = self.data.points[index]
-        return self.objective(clouds if self.data.fixed else turned(clouds), self.labels[index], index)
+        return self.objective(self.data.for_training(index), self.labels[index], index)
 
 
 def plain(network: nn.Module, data: PosedClouds) -> CloudClassifier:
@@ -83,22 +97,36 @@ def canonicalized(
     return CloudClassifier(model, data, Objective(model, forms=forms), one_vs_rest)
 
 
-def posed(data: ModelNet, *, seed: int, copies: int = 1, fixed: bool = False) -> PosedClouds:
-    """Both parts, the test clouds turned once and for all, in as many copies as asked for; ``fixed`` turns the training
-    clouds once and for all too.
+def posed(
+    data: ModelNet, *, seed: int, copies: int = 1, fixed: bool = False, axis: Axis | None = None, expansion: int = 1
+) -> PosedClouds:
+    """Both parts, the test clouds turned once and for all.
+
+    Args:
+        seed: determines all poses; those of the test clouds depend on nothing else.
+        copies: of every test cloud, each in a pose of its own.
+        fixed: turn the training clouds once and for all too.
+        axis: turn training clouds about this axis only.
+        expansion: copies of every training cloud, each turned on its own; an epoch takes one of each at random.
     """
     generator = torch.Generator().manual_seed(seed)
     test = turned(data.test.points.repeat(copies, 1, 1), generator)
-    points = torch.cat([turned(data.train.points, generator) if fixed else data.train.points, test])
-    index = torch.arange(len(points))
-    first = len(data.train.labels)
-    labels = torch.cat([data.train.labels, data.test.labels.repeat(copies)])
-    return PosedClouds(points, labels, Parts(index[:first], index[:0], index[first:]), len(data.class_names), fixed)
+    train = data.train.points.repeat(expansion, 1, 1) if expansion > 1 else data.train.points
+    points = torch.cat([turned(train, generator, axis=axis) if fixed else train, test])
+    index, first = torch.arange(len(points)), len(train)
+    once = len(data.train.labels)
+    labels = torch.cat([data.train.labels.repeat(expansion), data.test.labels.repeat(copies)])
+    parts = Parts(index[:once], index[:0], index[first:])
+    return PosedClouds(points, labels, parts, len(data.class_names), fixed, axis, expansion)
 
 
-def turned(points: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """Every cloud by a rotation of its own."""
-    return points @ SO3().sample(len(points), generator=generator).to(points).mT
+def turned(points: Tensor, generator: torch.Generator | None = None, *, axis: Axis | None = None) -> Tensor:
+    """Every cloud by a rotation of its own, or by one about an axis."""
+    if axis is None:
+        poses = SO3().sample(len(points), generator=generator)
+    else:
+        poses = rotations_about(axis, Circle().sample(len(points), generator=generator))
+    return points @ poses.to(points).mT
 
 
 @lru_cache(maxsize=2)

@@ -39,12 +39,15 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Adam over shuffled batches.
+    """Adam, or gradient descent with momentum, over shuffled batches.
 
     Attributes:
         epochs: at most this many.
         patience: stop after this many epochs without a better one on the validation part; None never stops early.
-        cosine: let the learning rate fall to zero along half a cosine, epoch by epoch.
+        cosine: let the learning rate fall along half a cosine, epoch by epoch.
+        last_rate: what it falls to.
+        halved_every: epochs after which the learning rate is halved, again and again.
+        momentum: of stochastic gradient descent; None means Adam.
     """
 
     epochs: int
@@ -53,10 +56,22 @@ class Schedule:
     weight_decay: float = 0.0
     patience: int | None = None
     cosine: bool = False
+    last_rate: float = 0.0
+    halved_every: int | None = None
+    momentum: float | None = None
 
     def rate(self, epoch: int) -> float:
         """The learning rate after ``epoch`` epochs."""
-        return self.learning_rate * ((1 + math.cos(math.pi * epoch / self.epochs)) / 2 if self.cosine else 1.0)
+        share = (1 + math.cos(math.pi * epoch / self.epochs)) / 2 if self.cosine else 1.0
+        halvings = epoch // self.halved_every if self.halved_every else 0
+        return (self.last_rate + (self.learning_rate - self.last_rate) * share) * 0.5**halvings
+
+    def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
+        """For the parameters of a module."""
+        rate, decay = self.learning_rate, self.weight_decay
+        if self.momentum is None:
+            return torch.optim.Adam(module.parameters(), lr=rate, weight_decay=decay)
+        return torch.optim.SGD(module.parameters(), lr=rate, momentum=self.momentum, weight_decay=decay)
 
 
 @dataclass(frozen=True)
@@ -135,9 +150,7 @@ def train(
     it and, on one thread, ends with the same parameters as if nothing had happened. The file stays after the last
     epoch: whoever stores the outcome removes it then.
     """
-    optimizer = torch.optim.Adam(
-        learner.module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
-    )
+    optimizer = schedule.optimizer(learner.module)
     sitting = sitting or Sitting()
     history = _resumed(sitting.checkpoint, learner, optimizer, generator)
     before, begin = history.seconds, time.perf_counter()

@@ -1,0 +1,110 @@
+"""The rows of the tables on clouds: a method around a backbone, or a network of its own."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
+from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
+from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
+from adacanon.core import Maximizer
+from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
+from adacanon.experiments.run import Settings
+from adacanon.maximizers import CoarseToFine, RandomSearch, Remembered
+from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
+
+ADAPTIVE: dict[str, Settings] = {
+    "paper": {"draws": 50},
+    "cpu": {"draws": 50, "size": 32, "keep": 2, "contenders": 3, "slots": 4, "forms": 2.0, "fixed": True},
+}
+"""How the AC rows search and train, by preset: the one place for it, read by :func:`searches`."""
+
+EXPANSION = 5
+"""Fixed poses of every training cloud in the -Aug rows. An epoch takes one of them: all rows take equal steps."""
+
+Build = Callable[[int, Settings], nn.Module]
+
+
+class Method(NamedTuple):
+    """What a row does, and around which backbone."""
+
+    name: str
+    backbone: str
+
+
+class Searches(NamedTuple):
+    """How an AC row searches in evaluation and in training."""
+
+    evaluation: Maximizer
+    training: Maximizer
+
+
+BACKBONES: dict[str, Build] = {
+    "DeepSet": lambda classes, options: DeepSet(classes),
+    "PointNet": lambda classes, options: PointNet(classes),
+    "PointNet++": lambda classes, options: PointNet2(classes, levels=_levels(options)),
+    "RSCNN": lambda classes, options: RSCNN(classes, levels=_levels(options)),
+    "DGCNN": lambda classes, options: DGCNN(classes, k=options["k"]),
+}
+VECTOR_NEURONS: dict[str, Build] = {
+    "PointNet": lambda classes, options: VNPointNet(classes, k=options["k"]),
+    "DGCNN": lambda classes, options: VNDGCNN(classes, k=options["k"]),
+}
+WRAPPERS: dict[str, Callable[[nn.Module, Settings], nn.Module]] = {
+    "plain": lambda network, options: network,
+    "Aug": lambda network, options: network,
+    "CN": lambda network, options: LearnedCanonicalization(network, k=options["k"]),
+    "PCA": lambda network, options: PCAAligned(network),
+    "PCA-FA": lambda network, options: PCAFrameAveraged(network),
+}
+
+
+def method_of(row: str) -> Method:
+    """What the name of a row says.
+
+    Example:
+        >>> method_of("PCA-FA-PointNet"), method_of("PointNet-Aug").name, method_of("DGCNN").name
+        (Method(name='PCA-FA', backbone='PointNet'), 'Aug', 'plain')
+    """
+    if row.endswith("-Aug"):
+        return Method("Aug", row.removesuffix("-Aug"))
+    before, _, backbone = row.rpartition("-")
+    return Method(before or "plain", backbone)
+
+
+def own_settings(row: str, preset: str) -> Settings:
+    """What a row has beside the settings of its backbone."""
+    method = method_of(row).name
+    if method == "AC":
+        return ADAPTIVE[preset]
+    return {"fixed": True, "expansion": EXPANSION} if method == "Aug" else {}
+
+
+def build(row: str, data: PosedClouds, options: Settings, *, seed: int) -> CloudClassifier:
+    """A row bound to its data; all but AC are trained with cross-entropy."""
+    method, backbone = method_of(row)
+    if method == "VN":
+        return plain(VECTOR_NEURONS[backbone](data.classes, options), data)
+    network = BACKBONES[backbone](data.classes, options)
+    if method != "AC":
+        return plain(WRAPPERS[method](network, options), data)
+    evaluation, training = searches(options, samples=len(data.parts.train))
+    return canonicalized(network, data, evaluation, in_training=training, forms=options.get("forms"), seed=seed)
+
+
+def searches(options: Settings, *, samples: int) -> Searches:
+    """On the whole cloud, unless a size of coarse views is given; in training with a memory of winners, if it has slots
+    and the clouds keep their poses.
+    """
+    drawn: Any = RandomSearch(options["draws"])
+    remembered = Remembered(drawn, samples, options["slots"]) if "slots" in options else drawn
+    if "size" not in options:
+        return Searches(drawn, remembered)
+    keep, size, contenders = options["keep"], options["size"], options["contenders"]
+    evaluation = CoarseToFine(drawn, size=size, keep=keep, contenders=contenders)
+    return Searches(evaluation, CoarseToFine(remembered, size=size, contenders=0))
+
+
+def _levels(options: Settings) -> list[Balls]:
+    return [Balls(*level) for level in options["levels"]]
