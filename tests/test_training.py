@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +297,28 @@ class TestCheckpoints:
         remove_checkpoint(tmp_path / "run.pt")
         remove_checkpoint(tmp_path / "absent.pt")
         assert sorted(file.name for file in tmp_path.iterdir()) == ["other.pt", "other.pt.123.part"]
+
+
+class TestRates:
+    def test_a_cosine_falls_from_the_first_rate_to_the_last(self) -> None:
+        schedule = Schedule(10, 8, 0.1, cosine=True, last_rate=0.001)
+        rates = [schedule.rate(epoch) for epoch in range(11)]
+        assert rates[0] == 0.1
+        assert rates[5] == pytest.approx(0.0505)
+        assert rates[10] == pytest.approx(0.001)
+        assert all(a > b for a, b in pairwise(rates))
+
+    def test_a_rate_is_halved_again_and_again(self) -> None:
+        schedule = Schedule(100, 8, 0.8, halved_every=20)
+        assert [schedule.rate(epoch) for epoch in (0, 19, 20, 59, 60)] == [0.8, 0.8, 0.4, 0.2, 0.1]
+
+    def test_momentum_means_gradient_descent(self) -> None:
+        module = torch.nn.Linear(2, 1)
+        descent = Schedule(1, 1, 0.1, weight_decay=0.01, momentum=0.9).optimizer(module)
+        assert isinstance(descent, torch.optim.SGD)
+        assert {name: descent.defaults[name] for name in ("lr", "momentum", "weight_decay")} == {
+            "lr": 0.1,
+            "momentum": 0.9,
+            "weight_decay": 0.01,
+        }
+        assert isinstance(Schedule(1, 1, 0.1).optimizer(module), torch.optim.Adam)
