@@ -63,19 +63,19 @@ def segmentation() -> PointNetSegmentation:
 
 
 @pytest.mark.parametrize("beside", ["nothing", "a mask", "a category", "both"])
-@pytest.mark.parametrize("normals", [False, True])
-@pytest.mark.parametrize("build", [Rotations, Isometries, lambda normals: AxisRotations(AXIS, normals=normals)])
-def test_the_laws_of_a_family(build: Any, normals: bool, beside: str) -> None:
-    x = points(6 if normals else 3)
+@pytest.mark.parametrize("vectors", [1, 2])
+@pytest.mark.parametrize("build", [Rotations, Isometries, lambda vectors: AxisRotations(AXIS, vectors=vectors)])
+def test_the_laws_of_a_family(build: Any, vectors: int, beside: str) -> None:
+    x = points(3 * vectors)
     others = {"nothing": (), "a mask": (mask(),), "a category": (categories(),), "both": (categories(), mask())}
     g = (x, *others[beside]) if others[beside] else x
-    assert check_family(build(normals=normals), g) == LAWS
+    assert check_family(build(vectors=vectors), g) == LAWS
 
 
 class TestAction:
     def test_normals_turn_as_coordinates_do(self, generator: torch.Generator) -> None:
         x, owner = points(6), torch.tensor([2, 0, 2])
-        for family in (Rotations(normals=True), Isometries(normals=True), AxisRotations(AXIS, normals=True)):
+        for family in (Rotations(vectors=2), Isometries(vectors=2), AxisRotations(AXIS, vectors=2)):
             u = family.space(x).sample(3, generator=generator)
             turned = family.transform(x, u, owner)
             for p, i in enumerate(owner):
@@ -104,8 +104,8 @@ class TestAction:
 
     def test_names(self) -> None:
         assert repr(Rotations()) == "Rotations()"
-        assert repr(Isometries(normals=True)) == "Isometries(normals=True)"
-        assert repr(AxisRotations((0, 1, 0))) == "AxisRotations(axis=(0, 1, 0), normals=False)"
+        assert repr(Isometries(vectors=2)) == "Isometries(vectors=2)"
+        assert repr(AxisRotations((0, 1, 0))) == "AxisRotations(axis=(0, 1, 0), vectors=1)"
 
 
 @pytest.mark.parametrize("family", [Rotations(), Isometries()], ids=repr)
@@ -163,7 +163,7 @@ class TestPadding:
 
     def test_coarse_views_keep_normals_and_categories(self) -> None:
         x = points(6)
-        view, shape = Rotations(normals=True).coarse((x, categories()), 5)  # type: ignore[misc]
+        view, shape = Rotations(vectors=2).coarse((x, categories()), 5)  # type: ignore[misc]
         rows = {tuple(row) for row in x.flatten(0, 1).tolist()}
         assert view.shape == (BATCH, 5, 6)
         assert {tuple(row) for row in view.flatten(0, 1).tolist()} <= rows
@@ -217,8 +217,8 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("family", "g", "message"),
         [
-            (Rotations(), points(6), r"\(batch, points, 3\), got \(4, 12, 6\). Hint: Rotations\(normals=True\)"),
-            (Isometries(normals=True), points(), r"points, 6\), got \(4, 12, 3\). Hint: Isometries\(normals=False\)"),
+            (Rotations(), points(6), r"\(batch, points, 3\), got \(4, 12, 6\). Hint: Rotations\(vectors=2\)"),
+            (Isometries(vectors=2), points(), r"points, 6\), got \(4, 12, 3\). Hint: Isometries\(vectors=1\)"),
             (AxisRotations(AXIS), points().mT, r"AxisRotations expects .*Hint: move the coordinates last"),
             (Rotations(), (points(), mask()[:3]), r"one row for each of 4 clouds .* got \[\(3, 12\)\]"),
             (Rotations(), (points(), "chair"), r"beside the points, got \['str'\]"),

@@ -72,7 +72,7 @@ class TestResampled:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (with_value("bed/bed_0001.txt", 2, 1, np.nan), r"bed_0001.txt: expected finite .*row 3 has .*nan"),
+            (with_value("bed/bed_0001.txt", 2, 1, np.nan), r"bed_0001.txt: expected finite .*entry 3 has nan"),
             (with_value("bed/bed_0001.txt", 0, 0, 1e9), r"bed_0001.txt: expected finite coordinates in the unit ball"),
             (cut("sofa/sofa_0002.txt", 130), r"sofa_0002.txt: expected .*6 numbers \(x y z nx ny nz\), got"),
             (cut("sofa/sofa_0002.txt", 0), r"sofa_0002.txt: expected at least 6 rows.*got 0 rows"),
@@ -157,7 +157,7 @@ class TestHDF5:
             ("data", lambda x: x[:, :3], r"data of shape \(shapes, at least 4, 3\), got \(40, 3, 3\)"),
             ("data", lambda x: x.transpose(0, 2, 1), r"test0.h5: expected data of shape .*got \(40, 3, 6\)"),
             ("data", lambda x: x[:0], r"test0.h5: expected data of shape .*got \(0, 6, 3\)"),
-            ("data", lambda x: x * np.inf, r"test0.h5: expected finite coordinates"),
+            ("data", lambda x: x * np.inf, r"test0.h5: expected finite coordinates .*entry 1 has -?inf"),
         ],
     )
     def test_faults(
@@ -231,9 +231,16 @@ class TestShapeNet:
             ),
             (with_value("02000007/val02000007.txt", 1, 6, 4.5), r"expected parts 4..5 of Bag, row 2 has 4.5"),
             (with_value("02000007/val02000007.txt", 1, 6, 50), r"expected parts 4..5 of Bag, row 2 has 50"),
-            (with_value("02000007/val02000007.txt", 3, 2, np.nan), r"val02000007.txt: expected finite.*row 4"),
+            (
+                with_value("02000007/val02000007.txt", 3, 2, np.nan),
+                r"val02000007.txt: expected finite.*entry 4 has nan",
+            ),
             (cut("02000007/val02000007.txt", 90), r"val02000007.txt: expected rows of 7 numbers \(x y z .* part\)"),
             (removed("02000000/train02000000.txt"), r"train02000000.txt is missing"),
+            (
+                lambda folder: (folder / "02000000" / "points").mkdir(),
+                r"02000000: .*without normals. Hint: take .*_normal",
+            ),
             (removed("train_test_split/shuffled_val_file_list.json"), r"shuffled_val_file_list.json is missing"),
             (
                 cut("train_test_split/shuffled_val_file_list.json", 50),

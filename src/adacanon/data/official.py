@@ -52,8 +52,10 @@ def half_precision(file: Path, points: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         small = points.astype(np.float16)
     if not np.isfinite(small).all():
-        row = int((~np.isfinite(small)).reshape(len(small), -1).any(1).argmax())
-        raise DataError(f"{file}: expected finite coordinates in the unit ball, row {row + 1} has {points[row]}")
+        first = tuple(np.argwhere(~np.isfinite(small))[0])
+        raise DataError(
+            f"{file}: expected finite coordinates in the unit ball, entry {first[0] + 1} has {points[first]:g}"
+        )
     return small
 
 

@@ -80,6 +80,11 @@ def _name(file: Path, entry: object, numbers: dict[str, int]) -> str:
 
 def _shape(folder: Path, name: str, category: int, points: int) -> tuple[np.ndarray, np.ndarray]:
     file = folder / f"{name}.txt"
+    if (file.parent / "points").is_dir():
+        raise DataError(
+            f"{file.parent}: expected a text file for every shape, got the layout of the release without normals. "
+            "Hint: take shapenetcore_partanno_segmentation_benchmark_v0_normal"
+        )
     table = table_of(file, COLUMNS)
     rows = _drawn(name, len(table), points)
     parts = table[:, 6]

@@ -1,7 +1,7 @@
 """The rows of the tables on clouds: a method around a backbone, or a network of its own."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import nn
 
@@ -12,6 +12,7 @@ from adacanon.core import Maximizer
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
 from adacanon.experiments.run import Settings
 from adacanon.maximizers import CoarseToFine, RandomSearch, Remembered
+from adacanon.maximizers.selection import CandidateSearch
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 
 ADAPTIVE: dict[str, Settings] = {
@@ -97,8 +98,8 @@ def searches(options: Settings, *, samples: int) -> Searches:
     """On the whole cloud, unless a size of coarse views is given; in training with a memory of winners, if it has slots
     and the clouds keep their poses.
     """
-    drawn: Any = RandomSearch(options["draws"])
-    remembered = Remembered(drawn, samples, options["slots"]) if "slots" in options else drawn
+    drawn = RandomSearch(options["draws"])
+    remembered: CandidateSearch = Remembered(drawn, samples, options["slots"]) if "slots" in options else drawn
     if "size" not in options:
         return Searches(drawn, remembered)
     keep, size, contenders = options["keep"], options["size"], options["contenders"]

@@ -52,18 +52,17 @@ def settings(row: str, column: str, preset: str) -> Settings:
 
 def z_settings(row: str, column: str, preset: str) -> Settings:
     """As above, with training clouds turned about the vertical axis only."""
-    return {**settings(row, column, preset), "axis": list(VERTICAL)}
+    return {**settings(row, column, preset), "axis": "vertical"}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
     options = run.options()
-    axis = tuple(options["axis"]) if "axis" in options else None
     data = posed(
         modelnet(options["classes"], options["points"]),
         seed=run.split,
         fixed=options.get("fixed", False),
-        axis=axis,  # type: ignore[arg-type]
+        axis=VERTICAL if options.get("axis") == "vertical" else None,
         expansion=options.get("expansion", 1),
     )
     schedule = schedule_of(options)

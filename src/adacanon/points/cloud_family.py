@@ -1,4 +1,4 @@
-"""What families on clouds have in common: a matrix turns coordinates and normals, and the rest is handed on."""
+"""What families on clouds have in common: a matrix turns the vectors of all points, and the rest is handed on."""
 
 from abc import abstractmethod
 from typing import Any
@@ -23,19 +23,22 @@ Clouds = Tensor | tuple[Tensor, ...]
 class CloudFamily(Family):
     r""":math:`\kappa_u(X) = XM_u^\top` for clouds X whose rows are points, with orthogonal matrices :math:`M_u`.
 
+    A point has one vector or several, which all turn alike: its coordinates, and perhaps a normal, or features that are
+    vectors.
+
     A batch is a tensor of points, or a tuple of points and what stands beside them, which every form gets as it is: a
     mask (batch, points) of booleans, True for real points, where clouds are padded to a common size; or numbers
     of the whole cloud, such as its category (batch, categories). Networks of several arguments take such forms by
     :class:`~adacanon.points.unpacked.Unpacked`.
 
     Shape:
-        points (batch, points, 3); with normals (batch, points, 6), coordinates first
+        points (batch, points, 3 * vectors), the numbers of a vector side by side, coordinates first
     """
 
     @property
     @abstractmethod
-    def normals(self) -> bool:
-        """Whether points have normals, which turn with them."""
+    def vectors(self) -> int:
+        """How many a point has: one for coordinates, two with normals."""
 
     @abstractmethod
     def matrices(self, u: Tensor) -> Tensor:
@@ -58,8 +61,7 @@ class CloudFamily(Family):
 
     def transform(self, g: Clouds, u: Tensor, owner: Tensor) -> Clouds:
         points = points_of(g)[owner]
-        vectors = points.reshape(len(points), -1, 3)
-        turned = (vectors @ self.matrices(u).mT).view_as(points)
+        turned = (points.reshape(len(points), -1, 3) @ self.matrices(u).mT).view_as(points)
         return turned if isinstance(g, Tensor) else (turned, *(x[owner] for x in g[1:]))
 
     def searches(self) -> Searches:
@@ -80,8 +82,7 @@ class CloudFamily(Family):
         return (view, *(x.gather(1, chosen) if x is mask else x for x in g[1:]))
 
     def _check(self, points: Any) -> None:
-        channels = 6 if self.normals else 3
-        name = type(self).__name__
+        channels, name = 3 * self.vectors, type(self).__name__
         expected = f"{name} expects a tensor of points of shape (batch, points, {channels})"
         if not isinstance(points, Tensor):
             raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: torch.as_tensor(points)")
@@ -99,7 +100,7 @@ def points_of(g: Clouds) -> Tensor:
 
 
 def coordinates_of(g: Clouds) -> Tensor:
-    """The points without their normals."""
+    """The first vector of every point."""
     return points_of(g)[..., :3]
 
 
@@ -124,6 +125,6 @@ def _chosen(points: Tensor, mask: Tensor | None, size: int) -> Tensor:
 def _hint(points: Tensor, name: str) -> str:
     if points.dim() == 2:
         return "add the batch, points[None]"
-    if points.dim() == 3 and points.shape[-1] in (3, 6):
-        return f"{name}(normals={points.shape[-1] == 6}), if the last three are normals"
+    if points.dim() == 3 and points.shape[-1] % 3 == 0 < points.shape[-1] < points.shape[-2]:
+        return f"{name}(vectors={points.shape[-1] // 3}), if all of them turn, as normals do"
     return "move the coordinates last, points.mT"

@@ -19,7 +19,7 @@ class Rotations(CloudFamily):
     r""":math:`\kappa_R(X) = XR^\top` with rotations R, the group SO(3); batches as in :class:`CloudFamily`.
 
     Args:
-        normals: points have normals too.
+        vectors: of a point, 1 for its coordinates, 2 with a normal.
 
     Example:
         >>> clouds, mask = torch.randn(2, 5, 3), torch.ones(2, 5, dtype=torch.bool)
@@ -28,10 +28,10 @@ class Rotations(CloudFamily):
         (torch.Size([1, 5, 3]), torch.Size([1, 5]))
     """
 
-    normals: bool = False
+    vectors: int = 1
 
     def __repr__(self) -> str:
-        return f"Rotations({'normals=True' if self.normals else ''})"
+        return f"Rotations({'' if self.vectors == 1 else f'vectors={self.vectors}'})"
 
     def space(self, g: Clouds) -> SO3:
         return SO3()
@@ -50,13 +50,13 @@ class Isometries(CloudFamily):
     Normals turn as vectors do: those of a mirrored surface are the mirrored ones.
 
     Args:
-        normals: points have normals too.
+        vectors: of a point, 1 for its coordinates, 2 with a normal.
     """
 
-    normals: bool = False
+    vectors: int = 1
 
     def __repr__(self) -> str:
-        return f"Isometries({'normals=True' if self.normals else ''})"
+        return f"Isometries({'' if self.vectors == 1 else f'vectors={self.vectors}'})"
 
     def space(self, g: Clouds) -> Orthogonal:
         return Orthogonal(3)
@@ -75,7 +75,7 @@ class AxisRotations(CloudFamily):
 
     Args:
         axis: its direction, of any length.
-        normals: points have normals too.
+        vectors: of a point, 1 for its coordinates, 2 with a normal.
 
     Example:
         >>> AxisRotations((0, 1, 0)).matrices(torch.tensor(math.pi / 2)).round().int().tolist()
@@ -83,7 +83,7 @@ class AxisRotations(CloudFamily):
     """
 
     axis: tuple[float, float, float]
-    normals: bool = False
+    vectors: int = 1
 
     def __post_init__(self) -> None:
         length = math.hypot(*self.axis) if len(self.axis) == 3 else 0.0
