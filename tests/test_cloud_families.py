@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, NegativeEntropy, RandomSearch
+from adacanon.baselines.vn_features import VNFeatures
 from adacanon.errors import InputError, ShapeError
 from adacanon.points import (
     AxisRotations,
@@ -213,7 +214,59 @@ class TestParts:
         assert model((points(), categories())).shape == (BATCH, POINTS, PARTS)
 
 
+class TestRepresentations:
+    """Canonicalization behind equivariant layers: vector features are turned, not the input."""
+
+    CHANNELS = 4
+
+    def encoder(self) -> VNFeatures:
+        return seeded(lambda: VNFeatures(k=5, widths=(6, self.CHANNELS)))
+
+    def head(self, search: Any) -> Canonicalized:
+        return Canonicalized(pointnet(3 * self.CHANNELS), Rotations(vectors=self.CHANNELS), search)
+
+    def test_the_vectors_turn_with_the_cloud(self, generator: torch.Generator) -> None:
+        poses, features = SO3().sample(BATCH, generator=generator), self.encoder()(points())
+        expected = Rotations(vectors=self.CHANNELS).transform(features, poses, torch.arange(BATCH))
+        torch.testing.assert_close(self.encoder()(points() @ poses.mT), expected)
+        assert features.norm(dim=2).min() > 1e-3
+
+    def test_every_class_takes_its_best_pose_of_the_vectors(self) -> None:
+        model = nn.Sequential(self.encoder(), self.head(GridSearch(9))).eval()
+        features = self.encoder()(points()).unflatten(2, (-1, 3))
+        poses = SO3().cover(9)
+        scores = torch.stack([pointnet(3 * self.CHANNELS)((features @ pose.mT).flatten(2)) for pose in poses])
+        torch.testing.assert_close(model(points()), scores.amax(0))
+
+    def test_an_anchored_search_makes_it_invariant(self) -> None:
+        model = nn.Sequential(self.encoder(), self.head(AnchoredSearch(samples=6))).eval()
+        assert_invariant(model, points(), Rotations(), tolerance=1e-8)
+        plain = nn.Sequential(self.encoder(), pointnet(3 * self.CHANNELS))
+        with pytest.raises(AssertionError):
+            assert_invariant(plain, points(), Rotations(), tolerance=1e-3)
+
+    def test_it_trains_the_layers_before_it(self) -> None:
+        model = nn.Sequential(self.encoder(), self.head(RandomSearch(5))).train()
+        model(points()).square().sum().backward()
+        gradients = [parameter.grad for parameter in model[0].parameters()]
+        assert all(gradient is not None and gradient.abs().sum() > 0 for gradient in gradients)
+
+    def test_padding_is_not_seen(self) -> None:
+        features = self.encoder()(points(), mask())
+        assert (features[~mask()] == 0).all()
+        alone = self.encoder()(points()[2, mask()[2]][None])
+        torch.testing.assert_close(features[2, mask()[2]], alone[0])
+
+    def test_it_needs_layers(self) -> None:
+        with pytest.raises(InputError, match="at least one layer and one neighbour"):
+            VNFeatures(widths=())
+
+
 class TestErrors:
+    def test_points_without_vectors(self) -> None:
+        with pytest.raises(InputError, match="at least one vector, got vectors=0"):
+            Rotations(vectors=0).prepare(points())
+
     @pytest.mark.parametrize(
         ("family", "g", "message"),
         [

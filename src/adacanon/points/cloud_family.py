@@ -83,6 +83,8 @@ class CloudFamily(Family):
 
     def _check(self, points: Any) -> None:
         channels, name = 3 * self.vectors, type(self).__name__
+        if self.vectors < 1:
+            raise InputError(f"{name} needs points of at least one vector, got vectors={self.vectors}")
         expected = f"{name} expects a tensor of points of shape (batch, points, {channels})"
         if not isinstance(points, Tensor):
             raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: torch.as_tensor(points)")
