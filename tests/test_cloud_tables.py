@@ -12,7 +12,7 @@ from adacanon import Canonicalized
 from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments import modelnet, shapenet
+from adacanon.experiments import modelnet, shapenet, steadiness
 from adacanon.experiments.cloud_methods import ADAPTIVE, build, method_of, searches
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.posed_clouds import VERTICAL, posed, turned
@@ -38,6 +38,7 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
     clouds, shapes = small_modelnet(), small_shapenet()
     monkeypatch.setattr(modelnet, "modelnet", lambda classes, points: clouds)
     monkeypatch.setattr(shapenet, "shapenet", lambda points: shapes)
+    monkeypatch.setattr(steadiness, "STEPS", 3)
 
 
 def small_run(table: Table, row: str, **options: Any) -> Run:
@@ -58,6 +59,7 @@ def test_every_row_of_every_table_takes_a_step_and_is_tested(table: Table, row: 
     assert metrics["parameters"] > 1e5
     assert metrics["epochs"] == 1
     assert all(math.isfinite(value) for value in metrics.values())
+    assert {name for name, _ in table.also} < set(metrics)
 
 
 @pytest.mark.parametrize(
