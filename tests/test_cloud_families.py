@@ -21,6 +21,7 @@ from adacanon.points import (
     PointNetSegmentation,
     Rotations,
     Unpacked,
+    padded_clouds,
 )
 from adacanon.points.rotations import rotations_about
 from adacanon.spaces import SO3
@@ -139,6 +140,16 @@ class TestPadding:
         for cloud, real, scores in zip(x, mask(), padded, strict=True):
             alone = cloud[real][None], torch.ones(1, int(real.sum()), dtype=torch.bool)
             torch.testing.assert_close(model(alone)[0], scores)
+
+    def test_clouds_of_unequal_sizes_are_one_batch(self) -> None:
+        model, clouds = self.model(RandomSearch(7)), [x[real] for x, real in zip(points(), mask(), strict=True)]
+        together = model(padded_clouds(clouds))
+        alone = torch.cat([model(padded_clouds([cloud])) for cloud in clouds])
+        torch.testing.assert_close(together, alone)
+        with pytest.raises(ShapeError, match=r"equal channels, got \[\(12, 3\), \(4,\)\]"):
+            padded_clouds([points()[0], torch.ones(4)])
+        with pytest.raises(ShapeError, match=r"equal channels, got \[\]"):
+            padded_clouds([])
 
     @pytest.mark.parametrize("search", SEARCHES, ids=repr)
     def test_the_order_of_points_does_not_matter(self, search: Any, generator: torch.Generator) -> None:

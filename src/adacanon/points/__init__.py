@@ -7,6 +7,7 @@ from adacanon.points.frames import principal_frames
 from adacanon.points.grouping import Balls
 from adacanon.points.multiset import multiset_distance
 from adacanon.points.neighbours import ball_query, farthest_points, nearest_neighbours
+from adacanon.points.padding import padded_clouds
 from adacanon.points.pointnet import PointNet
 from adacanon.points.pointnet2 import PointNet2
 from adacanon.points.rotations import AxisRotations, Isometries, Rotations
@@ -32,5 +33,6 @@ __all__ = [
     "farthest_points",
     "multiset_distance",
     "nearest_neighbours",
+    "padded_clouds",
     "principal_frames",
 ]
