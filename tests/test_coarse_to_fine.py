@@ -13,7 +13,7 @@ from adacanon import (
     SampleAndRefine,
     SuccessiveHalving,
 )
-from adacanon.core import Maximizer
+from adacanon.core import ClassScore, Landscape, Maximizer
 from adacanon.errors import InputError, SpaceError
 from adacanon.maximizers.coarse_to_fine import best_few
 from adacanon.points import Rotations
@@ -42,7 +42,7 @@ def test_coarse_winners_alone_are_estimates() -> None:
     where = landscape()
     found = found_by(CoarseToFine(RandomSearch(40), size=8, contenders=0), where)
     assert not found.exact
-    assert where.pairs_evaluated == pytest.approx(40 * 5 * 8 / POINTS)
+    assert where.pairs_evaluated == pytest.approx(5 + 41 * 5 * 8 / POINTS)
     assert (where.values(found.parameters.unsqueeze(0))[0] - found.values).abs().max() > 1e-3
 
 
@@ -50,9 +50,38 @@ def test_the_cost_counts_views_by_their_share_and_equal_finalists_once() -> None
     spy = Spy(MaxNetwork())
     where = landscape(spy)
     found_by(CoarseToFine(RandomSearch(40), size=8, contenders=3, keep=2), where)
-    finalists = where.pairs_evaluated - 40 * 5 * 8 / POINTS
-    assert 5 <= finalists <= 5 * 6
-    assert sum(spy.rows(gradients=False)) == 40 * 5 + finalists
+    finalists = where.pairs_evaluated - 41 * 5 * 8 / POINTS
+    assert 5 <= finalists <= 5 * 7
+    assert sum(spy.rows(gradients=False)) == 41 * 5 + finalists
+
+
+class Shifted(MaxNetwork):
+    """On small clouds it adds a number to the scores of one class."""
+
+    def forward(self, clouds: torch.Tensor) -> torch.Tensor:
+        wrong = 10 * torch.eye(CLASSES, dtype=clouds.dtype)[0] * (clouds.shape[1] < POINTS)
+        return super().forward(clouds) + wrong
+
+
+def test_the_pilot_makes_up_for_scores_that_are_shifted_on_views() -> None:
+    """Clouds of eight different points, each five times: the view is wrong about one class, and about nothing else."""
+    g = large_clouds()[:, :8].repeat(1, POINTS // 8, 1)
+
+    def found(network: MaxNetwork, **options: bool) -> torch.Tensor:
+        search = CoarseToFine(RandomSearch(40), size=8, contenders=1, keep=1, reduced=False, **options)
+        return found_by(search, Landscape(network, Rotations(), ClassScore(), g)).values.amax(1)
+
+    expected = found(MaxNetwork())
+    torch.testing.assert_close(found(Shifted()), expected)
+    assert bool((found(Shifted(), pilot=False) < expected - 1e-3).any())
+
+
+def test_corrected_estimates_rank_classes_as_the_input_does() -> None:
+    where = landscape()
+    coarse, raw = (found_by(CoarseToFine(RandomSearch(40), size=8, contenders=0, pilot=p)) for p in (True, False))
+    true = where.values(coarse.parameters.unsqueeze(0))[0]
+    assert torch.equal(coarse.parameters, raw.parameters)
+    assert (coarse.values - true).abs().mean() < (raw.values - true).abs().mean()
 
 
 def test_the_best_few_are_those_of_a_sort() -> None:

@@ -49,9 +49,12 @@ def test_what_is_found_has_the_value_that_it_says() -> None:
 
 def test_on_coarse_views_nothing_is_forgotten_either() -> None:
     """With one draw per call and a slot for every class, the winners on the view are the best of all calls."""
-    search = CoarseToFine(Remembered(RandomSearch(1), samples=5), size=3, contenders=0, reduced=False)
+    search = CoarseToFine(Remembered(RandomSearch(1), samples=5), size=3, contenders=0, reduced=False, pilot=False)
     path = torch.stack([values(search, seed) for seed in range(12)])
-    alone = [values(CoarseToFine(RandomSearch(1), size=3, contenders=0, reduced=False), seed) for seed in range(12)]
+    alone = [
+        values(CoarseToFine(RandomSearch(1), size=3, contenders=0, reduced=False, pilot=False), seed)
+        for seed in range(12)
+    ]
     torch.testing.assert_close(path[-1], torch.stack(alone).amax(0))
 
 

@@ -25,17 +25,19 @@ from adacanon.maximizers.selection import CandidateSearch, check_candidates
 class CoarseToFine(Maximizer):
     r"""The best of all candidates on a coarse view goes on to the input itself.
 
-    1. Every candidate is scored on a coarse view of ``size`` points; the ``contenders`` classes of largest value keep
-       their best ``keep``.
-    2. These finalists, at most contenders x keep for each input and shared by all classes, are scored on the input
-       itself, and each class takes its best.
+    1. Every candidate is scored on a coarse view of ``size`` points. That ranks poses well, but not classes: the scores
+       of a class are shifted on views, each class by its own amount.
+    2. So the best candidate of all, the pilot, is scored on the input itself, and the difference for every class is
+       added to what the view says of it.
+    3. The ``contenders`` classes of largest value send their best ``keep`` to the input itself: at most
+       contenders x keep finalists for each input, shared by all classes, of which each class takes its best.
 
     Every value returned is one of the network on the whole input. It is the full search's value for classes in
     contention if the coarse view ranks well, and a lower bound for the others: a heuristic, whose error
     ``benchmarks.evaluation_cost`` measures. :class:`SuccessiveHalving` climbs between the two, and after them.
 
-    With ``contenders=0`` the coarse winners are returned as they are, as estimates: enough in training, where the
-    gradient pass evaluates them anyway.
+    With ``contenders=0`` the coarse winners are returned as they are, with the corrected values as estimates: enough in
+    training, where the gradient pass evaluates them anyway.
 
     Args:
         search: where the candidates come from.
@@ -43,6 +45,7 @@ class CoarseToFine(Maximizer):
         keep: finalists for each class in contention.
         contenders: classes that may still win.
         reduced: score the coarse view in bfloat16 where the hardware has it; finalists are always in full precision.
+        pilot: correct the view's scores of classes by one evaluation of the input itself.
 
     Example:
         >>> CoarseToFine(RandomSearch(200), size=64).contenders
@@ -54,6 +57,7 @@ class CoarseToFine(Maximizer):
     keep: int = 2
     contenders: int = 3
     reduced: bool = True
+    pilot: bool = True
 
     def __post_init__(self) -> None:
         check_candidates(self, self.search)
@@ -67,9 +71,12 @@ class CoarseToFine(Maximizer):
         with landscape.coarse(self.size, reduced=self.reduced) as view:
             blocks = self.search.candidates(landscape, generator)
             points, values = best_few(view, blocks, self.keep if self.contenders else 1)
+            pilot = pilot_of(landscape, view, points, values) if self.pilot else None
+        values = values + pilot.shift if pilot else values
         if self.contenders:
             form = strongest(values[0], self.contenders)
-            found = best_finalist(landscape, map_tensors(lambda leaf: leaf[:, *places(form)], points))
+            finalists = map_tensors(lambda leaf: leaf[:, *places(form)], points)
+            found = best_finalist(landscape, finalists, pilot)
         else:
             found = Found(map_tensors(lambda leaf: leaf[0], points), values[0])
         self.search.learn(landscape, found)
@@ -79,11 +86,36 @@ class CoarseToFine(Maximizer):
         return self.search.saved()
 
     def within(self, budget: float, landscape: Landscape) -> "CoarseToFine":
-        """Half of the budget for finalists, the other half for candidates on the coarse view."""
-        finalists = max(1, min(int(budget / 2), self.keep * self.contenders))
-        count = max(1, int((budget - finalists) / landscape.share(self.size)))
+        """Half of the budget for finalists and the pilot, the other half for candidates on the coarse view."""
+        whole = max(1, min(int(budget / 2), self.keep * self.contenders + self.pilot))
+        share = landscape.share(self.size)
+        pilot = self.pilot and whole > 1
+        count = max(1, int((budget - whole) / share) - pilot)
+        finalists = whole - pilot
         keep = min(self.keep, finalists)
-        return replace(self, search=self.search.limited(count), keep=keep, contenders=finalists // keep)
+        search = self.search.limited(count)
+        return replace(self, search=search, keep=keep, contenders=finalists // keep, pilot=pilot)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """One point (batch, *point) per input, scored on the view and on the input itself: (batch, forms) each."""
+
+    points: Tree
+    on_view: Tensor
+    on_input: Tensor
+
+    @property
+    def shift(self) -> Tensor:
+        """By how much the view is wrong about every class."""
+        return self.on_input - self.on_view
+
+
+def pilot_of(landscape: Landscape, view: Landscape, points: Tree, values: Tensor) -> Pilot:
+    """The best of points (keep, batch, forms, *point) on a view, best first, whatever its form."""
+    sample = torch.arange(landscape.batch, device=values.device)
+    best = map_tensors(lambda leaf: leaf[0, sample, values[0].argmax(1)], points)
+    return Pilot(best, view.scores(best, sample), landscape.scores(best, sample))
 
 
 def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[Tree, Tensor]:
@@ -110,18 +142,26 @@ def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[T
     return points, values
 
 
-def best_finalist(landscape: Landscape, finalists: Tree) -> Found:
-    """The best of points (keep, batch, n, *point) for every input and form, whoever brought them; equal ones are
-    evaluated once.
+def best_finalist(landscape: Landscape, finalists: Tree, pilot: Pilot | None = None) -> Found:
+    """The best of points (keep, batch, n, *point) and the pilot for every input and form, whoever brought them; equal
+    ones are evaluated once, and the pilot not again.
     """
-    finalists = map_tensors(lambda leaf: leaf.transpose(1, 2).flatten(0, 1), finalists)
-    count, batch = batch_size(finalists), landscape.batch
-    pairs = flatten_leading(finalists, 2)
+    points = map_tensors(lambda leaf: leaf.transpose(1, 2).flatten(0, 1), finalists)
+    if pilot:
+        points = map_tensors(lambda one, many: torch.cat([one.unsqueeze(0), many]), pilot.points, points)
+    count, batch = batch_size(points), landscape.batch
+    pairs = flatten_leading(points, 2)
     owner = owners(batch, 1, landscape.device, count=count)
     first, inverse = distinct_rows(owner, pairs)
-    values = landscape.scores(take(pairs, first), owner[first])[inverse].unflatten(0, (count, batch))
+    known = batch if pilot else 0
+    new = first[first >= known]
+    table = [pilot.on_input] if pilot else []
+    if len(new):
+        table.append(landscape.scores(take(pairs, new), owner[new]))
+    place = torch.where(first < known, first, known + (first >= known).cumsum(0) - 1)
+    values = torch.cat(table)[place[inverse]].unflatten(0, (count, batch))
     value, index = values.max(dim=0)
-    return Found(take(finalists, index, torch.arange(batch, device=index.device).unsqueeze(1)), value, exact=True)
+    return Found(take(points, index, torch.arange(batch, device=index.device).unsqueeze(1)), value, exact=True)
 
 
 def strongest(values: Tensor, count: int) -> Tensor:

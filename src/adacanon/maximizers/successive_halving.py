@@ -10,7 +10,7 @@ from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import Tree, map_tensors, take
 from adacanon.errors import InputError
 from adacanon.maximizers.ascent import check_ascent, climb
-from adacanon.maximizers.coarse_to_fine import best_few, best_finalist, places, strongest
+from adacanon.maximizers.coarse_to_fine import CoarseToFine, best_few, best_finalist, pilot_of, places, strongest
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.selection import CandidateSearch, check_candidates
 
@@ -57,6 +57,7 @@ class SuccessiveHalving(Maximizer):
         step_size: length of the first of them, as a share of the diameter of the space.
         reduced: score and climb on coarse views in bfloat16 where the hardware has it; finalists and their steps are
             always in full precision.
+        pilot: as in :class:`CoarseToFine`: correct the first view's scores of classes before contenders are chosen.
 
     Example:
         >>> [rung.keep for rung in SuccessiveHalving().rungs]
@@ -74,6 +75,7 @@ class SuccessiveHalving(Maximizer):
     steps: int = 2
     step_size: float = 0.01
     reduced: bool = True
+    pilot: bool = True
 
     def __post_init__(self) -> None:
         check_candidates(self, self.search)
@@ -89,11 +91,12 @@ class SuccessiveHalving(Maximizer):
         first, *others = self.rungs
         with landscape.coarse(first.size, reduced=self.reduced) as view:
             points, values = best_few(view, self.search.candidates(landscape, generator), first.keep)
-        form = strongest(values[0], self.contenders)
+            pilot = pilot_of(landscape, view, points, values) if self.pilot else None
+        form = strongest(values[0] + pilot.shift if pilot else values[0], self.contenders)
         points = self._climbed(landscape, first, map_tensors(lambda leaf: leaf[:, *places(form)], points), form)
         for rung in others:
             points = self._climbed(landscape, rung, self._best(landscape, rung, points, form), form)
-        found = self._refined(landscape, best_finalist(landscape, points))
+        found = self._refined(landscape, best_finalist(landscape, points, pilot))
         self.search.learn(landscape, found)
         return found
 
@@ -101,14 +104,11 @@ class SuccessiveHalving(Maximizer):
         return self.search.saved()
 
     def within(self, budget: float, landscape: Landscape) -> "SuccessiveHalving":
-        """The same rungs without steps: a third of the budget for finalists, what is left for candidates."""
-        finalists = max(1, min(int(budget / 3), self.rungs[-1].keep * self.contenders))
-        keep = min(self.rungs[-1].keep, finalists)
-        rung = replace(self.rungs[0], keep=keep, steps=0)
-        count = max(1, int((budget - finalists) / landscape.share(rung.size)))
-        return replace(
-            self, search=self.search.limited(count), rungs=(rung,), contenders=max(1, finalists // keep), steps=0
-        )
+        """The first rung without steps, which is coarse to fine."""
+        few = CoarseToFine(self.search, self.rungs[0].size, self.rungs[-1].keep, self.contenders, pilot=self.pilot)
+        few = few.within(budget, landscape)
+        rung = replace(self.rungs[0], keep=few.keep, steps=0)
+        return replace(self, search=few.search, rungs=(rung,), contenders=few.contenders, steps=0, pilot=few.pilot)
 
     def _best(self, landscape: Landscape, rung: Rung, points: Tree, form: Tensor) -> Tree:
         """The best of points (count, batch, n, *point) on the view of a rung."""
