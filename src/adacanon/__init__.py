@@ -14,6 +14,7 @@ from adacanon.errors import AdacanonError
 from adacanon.families import Composition
 from adacanon.maximizers import (
     AnchoredSearch,
+    Calibration,
     CoarseToFine,
     GridSearch,
     RandomSearch,
@@ -22,6 +23,7 @@ from adacanon.maximizers import (
     Rung,
     SampleAndRefine,
     SuccessiveHalving,
+    learning_searches,
 )
 
 __version__ = "0.1.0"
@@ -29,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdacanonError",
     "AnchoredSearch",
+    "Calibration",
     "Canonicalized",
     "ClassScore",
     "CoarseToFine",
@@ -43,6 +46,7 @@ __all__ = [
     "Rung",
     "SampleAndRefine",
     "SuccessiveHalving",
+    "learning_searches",
     "one_vs_rest",
     "predict",
     "probabilities",

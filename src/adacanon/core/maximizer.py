@@ -28,7 +28,9 @@ from adacanon.core.space import Space
 from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
 
 AUTOMATIC_CHUNK_NUMBERS = 2**13
-"""An automatic chunk holds this many input numbers: what the layers make of them then stays in the cache."""
+"""An automatic chunk holds this many input numbers, twice as many in reduced precision: what the layers make of them
+then stays in the cache.
+"""
 
 PAIRS_PER_FUSED_CHUNK = 4096
 """What a fused evaluation handles at a time if no chunk is set."""
@@ -79,6 +81,8 @@ class Landscape:
         g: the prepared batch.
         chunk: pairs per network evaluation; None chooses by the size of a form.
         ids: names of the samples, for searches that remember.
+        learning: whether searches may learn from this batch.
+        numbers: of the forms in an automatic chunk.
     """
 
     network: Callable[[Tree], Tensor]
@@ -87,6 +91,8 @@ class Landscape:
     g: Tree
     chunk: int | None = None
     ids: Tensor | None = None
+    learning: bool = True
+    numbers: int = AUTOMATIC_CHUNK_NUMBERS
     pairs_evaluated: float = field(default=0, init=False)
     _views: dict[int, Tree] = field(default_factory=dict, init=False, repr=False)
 
@@ -160,7 +166,8 @@ class Landscape:
         view = self._view(size)
         dtype = reduced_precision(self.device.type) if reduced else None
         network = in_precision(self.network, self.device.type, dtype)
-        landscape = Landscape(network, self.family, self.prior, view, ids=self.ids)
+        numbers = AUTOMATIC_CHUNK_NUMBERS if dtype is None else 2 * AUTOMATIC_CHUNK_NUMBERS
+        landscape = Landscape(network, self.family, self.prior, view, None, self.ids, self.learning, numbers)
         try:
             yield landscape
         except RuntimeError as error:  # what torch raises for shapes that do not fit
@@ -188,7 +195,7 @@ class Landscape:
         if self.chunk is None:
             with torch.no_grad():
                 form = self.family.transform(self.g, slice_rows(u, 0, 1), owner[:1])
-            self.chunk = max(1, AUTOMATIC_CHUNK_NUMBERS // max(1, row_numel(form)))
+            self.chunk = max(1, self.numbers // max(1, row_numel(form)))
         self.pairs_evaluated += total
         return [(a, min(a + self.chunk, total)) for a in range(0, total, self.chunk)]
 

@@ -1,8 +1,10 @@
 """Search strategies, one per file."""
 
 from adacanon.maximizers.anchored import AnchoredSearch
+from adacanon.maximizers.calibration import Calibration
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.grid import GridSearch
+from adacanon.maximizers.learning import learning_searches
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
 from adacanon.maximizers.restarts import Restarts
@@ -11,6 +13,7 @@ from adacanon.maximizers.successive_halving import Rung, SuccessiveHalving
 
 __all__ = [
     "AnchoredSearch",
+    "Calibration",
     "CoarseToFine",
     "GridSearch",
     "RandomSearch",
@@ -19,4 +22,5 @@ __all__ = [
     "Rung",
     "SampleAndRefine",
     "SuccessiveHalving",
+    "learning_searches",
 ]

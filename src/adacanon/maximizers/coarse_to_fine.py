@@ -17,6 +17,7 @@ from adacanon.core.pytree import (
     take,
 )
 from adacanon.errors import InputError
+from adacanon.maximizers.calibration import Calibration
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.selection import CandidateSearch, check_candidates
 
@@ -46,6 +47,8 @@ class CoarseToFine(Maximizer):
         contenders: classes that may still win.
         reduced: score the coarse view in bfloat16 where the hardware has it; finalists are always in full precision.
         pilot: correct the view's scores of classes by one evaluation of the input itself.
+        calibration: what was learnt of the difference between both from other inputs; cheaper, and the only correction
+            that a training step needs.
 
     Example:
         >>> CoarseToFine(RandomSearch(200), size=64).contenders
@@ -58,6 +61,7 @@ class CoarseToFine(Maximizer):
     contenders: int = 3
     reduced: bool = True
     pilot: bool = True
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         check_candidates(self, self.search)
@@ -71,8 +75,12 @@ class CoarseToFine(Maximizer):
         with landscape.coarse(self.size, reduced=self.reduced) as view:
             blocks = self.search.candidates(landscape, generator)
             points, values = best_few(view, blocks, self.keep if self.contenders else 1)
-            pilot = pilot_of(landscape, view, points, values) if self.pilot else None
-        values = values + pilot.shift if pilot else values
+            if self.calibration is not None:
+                self.calibration.learn(landscape, view, map_tensors(lambda leaf: leaf[0], points), generator=generator)
+                values = self.calibration(values)
+            pilot = pilot_of(landscape, view, points, values, self.calibration) if self.pilot else None
+        if pilot:
+            values = values + pilot.shift
         if self.contenders:
             form = strongest(values[0], self.contenders)
             finalists = map_tensors(lambda leaf: leaf[:, *places(form)], points)
@@ -83,7 +91,9 @@ class CoarseToFine(Maximizer):
         return found
 
     def saved(self) -> Iterator[nn.Module]:
-        return self.search.saved()
+        yield from self.search.saved()
+        if self.calibration is not None:
+            yield self.calibration
 
     def within(self, budget: float, landscape: Landscape) -> "CoarseToFine":
         """Half of the budget for finalists and the pilot, the other half for candidates on the coarse view."""
@@ -99,23 +109,23 @@ class CoarseToFine(Maximizer):
 
 @dataclass(frozen=True)
 class Pilot:
-    """One point (batch, *point) per input, scored on the view and on the input itself: (batch, forms) each."""
+    """One point (batch, *point) per input, with its scores (batch, forms) on the input itself, and by how much those on
+    the view differ from them.
+    """
 
     points: Tree
-    on_view: Tensor
     on_input: Tensor
-
-    @property
-    def shift(self) -> Tensor:
-        """By how much the view is wrong about every class."""
-        return self.on_input - self.on_view
+    shift: Tensor
 
 
-def pilot_of(landscape: Landscape, view: Landscape, points: Tree, values: Tensor) -> Pilot:
+def pilot_of(
+    landscape: Landscape, view: Landscape, points: Tree, values: Tensor, calibration: Calibration | None = None
+) -> Pilot:
     """The best of points (keep, batch, forms, *point) on a view, best first, whatever its form."""
     sample = torch.arange(landscape.batch, device=values.device)
     best = map_tensors(lambda leaf: leaf[0, sample, values[0].argmax(1)], points)
-    return Pilot(best, view.scores(best, sample), landscape.scores(best, sample))
+    on_input, on_view = landscape.scores(best, sample), view.scores(best, sample)
+    return Pilot(best, on_input, on_input - (on_view if calibration is None else calibration(on_view)))
 
 
 def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[Tree, Tensor]:

@@ -81,7 +81,7 @@ class Remembered(CandidateSearch):
 
     Samples are named by ``ids`` (``model(g, ids=ids)``, ``objective(g, targets, ids)``); without ids nothing is
     remembered. For samples that come unchanged, epoch after epoch, winners stay where they are unless something better
-    is found: with a slot for every class no value falls by an unlucky draw.
+    is found: with a slot for every class no value falls by an unlucky draw. In evaluation mode nothing new is learnt.
 
     The winners are candidates like others, ``slots`` more for each input and shared by all its classes. Inside a
     :class:`CoarseToFine` they are scored on the coarse view, which is what makes cheap searches good enough to train
@@ -130,7 +130,7 @@ class Remembered(CandidateSearch):
         return found
 
     def learn(self, landscape: Landscape, found: Found) -> None:
-        if landscape.ids is not None:
+        if landscape.ids is not None and landscape.learning:
             self.memory.store(landscape.ids, found)
 
     def _recalled(self, landscape: Landscape, otherwise: Tree) -> Iterator[Tree]:

@@ -1,0 +1,73 @@
+"""What coarse views say of classes, set right by what whole inputs say."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.core.maximizer import Landscape
+from adacanon.core.pytree import Tree, map_tensors, tensors
+from adacanon.errors import InputError
+
+
+class Calibration(nn.Module):
+    r"""For every class the line :math:`y \approx \bar y + a(x - \bar x)` that predicts its score y on an input from its
+    score x on the coarse view.
+
+    A view ranks poses well, but not classes: fewer points shift and stretch the scores of every class by an amount of
+    its own. In training mode, a few inputs of every batch are therefore evaluated both ways at a pose that the search
+    has found, and the line follows from running moments. In evaluation mode nothing is learnt.
+
+    Give the same object to the search of training and to that of evaluation; it is saved with the model.
+
+    Args:
+        inputs: of every batch that are evaluated on the whole input too, once each.
+        forget: share of what is known that a batch replaces.
+
+    Example:
+        >>> from adacanon import CoarseToFine
+        >>> CoarseToFine(calibration=Calibration(inputs=4)).calibration
+        Calibration(inputs=4, forget=0.02)
+    """
+
+    def __init__(self, inputs: int = 4, forget: float = 0.02) -> None:
+        super().__init__()
+        if inputs < 1 or not 0 < forget <= 1:
+            raise InputError(f"A calibration needs inputs >= 1 and forget in (0, 1], got inputs={inputs}, {forget=}")
+        self.inputs, self.forget = inputs, forget
+        self.moments: Tensor | None = None
+        self.batches = 0
+
+    def extra_repr(self) -> str:
+        return f"inputs={self.inputs}, forget={self.forget}"
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Values (..., forms) on views as they would be on the inputs; as they are if nothing is known."""
+        if self.moments is None:
+            return values
+        x, y, square, product = self.moments.to(values)
+        spread, common = square - x * x, product - x * y
+        prior = spread.mean() / 10  # a slope is one unless there is evidence against it
+        slope = ((common + prior) / (spread + prior).clamp(min=torch.finfo(values.dtype).tiny)).clamp(min=0.1)
+        return y + slope * (values - x)
+
+    def learn(self, landscape: Landscape, view: Landscape, points: Tree, *, generator: torch.Generator) -> None:
+        """Compare both at points (batch, forms, *point), one for each of some inputs; nothing in evaluation mode."""
+        if not landscape.learning:
+            return
+        forms = tensors(points)[0].shape[1]
+        owner = torch.randperm(landscape.batch, generator=generator)[: self.inputs]
+        form = torch.randint(forms, owner.shape, generator=generator)
+        chosen = map_tensors(lambda leaf: leaf[owner.to(leaf.device), form.to(leaf.device)], points)
+        owner = owner.to(landscape.device)
+        x, y = view.scores(chosen, owner).cpu(), landscape.scores(chosen, owner).cpu()
+        seen = torch.stack([x.mean(0), y.mean(0), (x * x).mean(0), (x * y).mean(0)])
+        self.batches += 1
+        weight = max(self.forget, 1 / self.batches)
+        self.moments = seen if self.moments is None else torch.lerp(self.moments, seen, weight)
+
+    def get_extra_state(self) -> dict[str, Any]:
+        return {"moments": self.moments, "batches": self.batches}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        self.moments, self.batches = state["moments"], state["batches"]

@@ -1,0 +1,52 @@
+"""The fast searches of a model that is trained."""
+
+from adacanon.core.family import Searches
+from adacanon.maximizers.calibration import Calibration
+from adacanon.maximizers.coarse_to_fine import CoarseToFine
+from adacanon.maximizers.grid import GridSearch
+from adacanon.maximizers.random_search import RandomSearch
+from adacanon.maximizers.remembered import Remembered
+
+
+def learning_searches(
+    samples: int,
+    *,
+    draws: int = 50,
+    size: int = 64,
+    slots: int = 4,
+    calibration: int = 4,
+    evaluation: int = 200,
+    contenders: int = 3,
+    keep: int = 2,
+) -> Searches:
+    """A search for evaluation and one for training that learn from each other, for spaces with covering sets.
+
+    In training, draws and remembered winners on a coarse view, with calibrated scores: nothing of the search but a few
+    inputs for the calibration is evaluated on whole inputs. In evaluation, a covering set on the view, a pilot and the
+    finalists.
+
+    Training samples must come unchanged, with their ids: ``objective(g, labels, ids)``.
+
+    Args:
+        samples: size of the training set; ids are numbers below it.
+        draws: new candidates in training.
+        size: points or pixels of the coarse view.
+        slots: winners that are remembered for each sample.
+        calibration: inputs of a training batch that are evaluated whole for the calibration.
+        evaluation: candidates in evaluation.
+        contenders: classes in evaluation that may still win after the view.
+        keep: finalists of each of them.
+
+    Example:
+        >>> from adacanon import Canonicalized, Objective
+        >>> from adacanon.points import PointNet, Rotations
+        >>> evaluation, training = learning_searches(samples=100)
+        >>> model = Canonicalized(PointNet(10), Rotations(), evaluation, in_training=training)
+        >>> objective = Objective(model, forms=2)
+    """
+    known = Calibration(calibration)
+    remembered = Remembered(RandomSearch(draws), samples, slots)
+    return (
+        CoarseToFine(GridSearch(evaluation), size, keep, contenders, calibration=known),
+        CoarseToFine(remembered, size, contenders=0, pilot=False, calibration=known),
+    )
