@@ -121,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--draws", type=int, default=50)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--points", type=int, default=1024)
-    parser.add_argument("--size", type=int, default=64, help="points of the coarse view")
+    parser.add_argument("--size", type=int, default=FAST["size"], help="points of the coarse view")
     return parser
 
 

@@ -12,7 +12,7 @@ def learning_searches(
     samples: int,
     *,
     draws: int = 50,
-    size: int = 64,
+    size: int = 32,
     slots: int = 4,
     calibration: int = 4,
     evaluation: int = 200,

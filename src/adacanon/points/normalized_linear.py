@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from adacanon.errors import InputError
+from adacanon.points.moments import moments
 
 
 class NormalizedLinear(nn.Module):
@@ -60,10 +61,7 @@ class NormalizedLinear(nn.Module):
     def _of_batch(self, rows: Tensor, norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
         """Mean and variance of the products over the rows of a batch."""
         weight = self.linear.weight
-        rows = rows.to(weight.dtype)
-        centre = rows.mean(0)
-        centred = rows - centre
-        covariance = centred.T @ centred / len(rows)
+        centre, covariance = moments(rows.to(weight.dtype))
         mean, variance = weight @ centre, ((weight @ covariance) * weight).sum(1).clamp(min=0)
         track(norm, mean.detach(), variance.detach(), len(rows))
         return mean, variance
