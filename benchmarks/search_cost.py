@@ -136,7 +136,8 @@ def _batches(clouds: Tensor, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
 
 def section(options: argparse.Namespace) -> measure.Section:
     """Headline: the cost of ``SETTING``, if it reaches the goal; it is fixed beforehand."""
-    network, data = trained({"epochs": options.epochs, "points": options.points})
+    model, data = trained({"epochs": options.epochs, "points": options.points})
+    network = model.network
     part = part_of(data, options.part)
     chosen = part[:: max(1, len(part) // options.clouds)][: options.clouds]
     clouds, labels = data.points[chosen], data.labels[chosen]

@@ -5,15 +5,14 @@ import argparse
 import torch
 
 from adacanon.core import Canonicalized
+from adacanon.experiments.fast_clouds import FAST, searches
 from adacanon.experiments.posed_clouds import PosedClouds, canonicalized, modelnet, posed
 from adacanon.experiments.run import Run
 from adacanon.folders import cache_folder
-from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.points.pointnet import PointNet
 from adacanon.training.loop import Schedule, Sitting, train
 
-SETTINGS = {"classes": 40, "points": 1024, "epochs": 4, "batch": 32, "learning_rate": 1e-3, "draws": 50, "size": 64}
-SETTINGS |= {"forms": 2.0, "seed": 0}
+SETTINGS = {**FAST, "classes": 40, "points": 1024, "epochs": 4, "batch": 32, "learning_rate": 1e-3, "seed": 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,20 +29,22 @@ def part_of(data: PosedClouds, name: str) -> torch.Tensor:
     return data.parts.train if name == "train" else data.parts.test
 
 
-def trained(settings: dict[str, float] | None = None) -> tuple[PointNet, PosedClouds]:
-    """The network in evaluation mode, and the clouds with test poses; a training that was interrupted goes on."""
+def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, PosedClouds]:
+    """The model in evaluation mode, trained with the fast settings, and the clouds in their poses; a training that was
+    interrupted goes on.
+    """
     options = {**SETTINGS, **(settings or {})}
     run = Run.of("benchmarks", "AC-PointNet", "ModelNet40", 0, options)
-    data = posed(modelnet(options["classes"], options["points"]), seed=options["seed"])
+    data = posed(modelnet(options["classes"], options["points"]), seed=options["seed"], fixed=True)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options["seed"])
+        evaluation, training = searches(options, samples=len(data.parts.train))
         network = PointNet(data.classes)
-        search = CoarseToFine(RandomSearch(options["draws"]), size=options["size"], contenders=0)
-        learner = canonicalized(network, data, search, forms=options["forms"])
+        learner = canonicalized(network, data, evaluation, in_training=training, forms=options["forms"])
         schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
         path = cache_folder() / "benchmarks" / f"{run.key}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)
         sitting = Sitting(path, on_epoch=lambda epoch, loss: print(f"  training, epoch {epoch}: loss {loss:.3f}"))
         train(learner, data.parts, schedule, generator=torch.Generator().manual_seed(options["seed"]), sitting=sitting)
     assert isinstance(learner.module, Canonicalized)
-    return network.eval(), data
+    return learner.module.eval(), data

@@ -78,7 +78,8 @@ class CoarseToFine(Maximizer):
             if self.calibration is not None:
                 self.calibration.learn(landscape, view, map_tensors(lambda leaf: leaf[0], points), generator=generator)
                 values = self.calibration(values)
-            pilot = pilot_of(landscape, view, points, values, self.calibration) if self.pilot else None
+            several = values.shape[2] > 1  # one class cannot be ranked wrongly
+            pilot = pilot_of(landscape, view, points, values, self.calibration) if self.pilot and several else None
         if pilot:
             values = values + pilot.shift
         if self.contenders:

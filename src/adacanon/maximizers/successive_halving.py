@@ -91,7 +91,8 @@ class SuccessiveHalving(Maximizer):
         first, *others = self.rungs
         with landscape.coarse(first.size, reduced=self.reduced) as view:
             points, values = best_few(view, self.search.candidates(landscape, generator), first.keep)
-            pilot = pilot_of(landscape, view, points, values) if self.pilot else None
+            several = values.shape[2] > 1  # one class cannot be ranked wrongly
+            pilot = pilot_of(landscape, view, points, values) if self.pilot and several else None
         form = strongest(values[0] + pilot.shift if pilot else values[0], self.contenders)
         points = self._climbed(landscape, first, map_tensors(lambda leaf: leaf[:, *places(form)], points), form)
         for rung in others:
