@@ -4,18 +4,15 @@ The file holds the first points of ``modelnet40_normal_resampled`` in half preci
 points. They are centred and scaled again after reading. "Up" is the second axis.
 """
 
-import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from adacanon.data.array_files import ArrayFile, opened
 from adacanon.errors import DataError, InputError
 from adacanon.folders import data_folder
 
@@ -63,8 +60,7 @@ def load_modelnet(classes: Literal[40, 10] = 40, points: int = 1024, *, folder: 
     if points < 1:
         raise InputError(f"A cloud needs at least one point, got points={points}")
     file = _file(folder)
-    with _opened(file) as archive:
-        source = _Source(file, archive)
+    with opened(file, KEYS) as source:
         names = source.array("class_names", "U", (CLASSES,))
         kept = _kept(source) if classes == SUBSET else np.arange(CLASSES)
         train, test = (_part(source, part, kept, points) for part in PARTS)
@@ -98,69 +94,17 @@ def _file(folder: Path | None) -> Path:
     return root / FILE
 
 
-@contextmanager
-def _intact(file: Path) -> Iterator[None]:
-    """What numpy, zip and zlib say about a damaged file becomes one error."""
-    try:
-        yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, RuntimeError) as error:
-        raise DataError(f"{file} is damaged or no file of arrays: {error}. Hint: copy it again") from error
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[Any]:
-    with file.open("rb") as stream:
-        with _intact(file):
-            archive = np.load(stream)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise DataError(f"{file}: expected named arrays, got a single one. Hint: numpy.savez writes them")
-        missing = [key for key in KEYS if key not in archive.files]
-        if missing:
-            raise DataError(f"{file}: expected the arrays {', '.join(KEYS)}; missing {', '.join(missing)}")
-        yield archive
-
-
-@dataclass(frozen=True)
-class _Source:
-    """An open file, whose arrays are unpacked when they are asked for."""
-
-    file: Path
-    archive: Any
-
-    def array(self, key: str, kinds: str, shape: tuple[int | None, ...]) -> np.ndarray:
-        """An array of one of numpy's kinds of types; None in a shape stands for any length above zero."""
-        with _intact(self.file):
-            array = np.asarray(self.archive[key])
-        fits = array.ndim == len(shape) and 0 not in array.shape
-        fits = fits and all(m in (n, None) for n, m in zip(array.shape, shape, strict=True))
-        if array.dtype.kind not in kinds or not fits:
-            wanted = ", ".join("any" if n is None else str(n) for n in shape)
-            raise DataError(
-                f"{self.file}: expected {key} of shape ({wanted}) and a type of kind {' or '.join(kinds)}, "
-                f"got {array.shape} of {array.dtype}"
-            )
-        return array
-
-    def labels(self, part: str) -> np.ndarray:
-        labels = self.array(f"{part}_labels", "iu", (None,)).astype(np.int64)
-        if labels.min() < 0 or labels.max() >= CLASSES:
-            raise DataError(
-                f"{self.file}: {part}_labels must lie in 0..{CLASSES - 1}, got {labels.min()}..{labels.max()}"
-            )
-        return labels
-
-
-def _kept(source: _Source) -> np.ndarray:
+def _kept(source: ArrayFile) -> np.ndarray:
     """The classes of ModelNet10 among the forty, in order."""
-    labels = [source.labels(part)[source.array(f"{part}_in_modelnet10", "b", (None,))] for part in PARTS]
+    labels = [source.labels(part, CLASSES)[source.array(f"{part}_in_modelnet10", "b", (None,))] for part in PARTS]
     kept = np.unique(np.concatenate(labels))
     if len(kept) != SUBSET:
         raise DataError(f"{source.file}: in_modelnet10 must mark shapes of {SUBSET} classes, got {len(kept)}")
     return kept
 
 
-def _part(source: _Source, part: str, kept: np.ndarray, points: int) -> Clouds:
-    labels = source.labels(part)
+def _part(source: ArrayFile, part: str, kept: np.ndarray, points: int) -> Clouds:
+    labels = source.labels(part, CLASSES)
     ids = source.array(f"{part}_ids", "U", (len(labels),))
     whole = len(kept) == CLASSES
     rows = slice(None) if whole else source.array(f"{part}_in_modelnet10", "b", (len(labels),))
@@ -172,7 +116,7 @@ def _part(source: _Source, part: str, kept: np.ndarray, points: int) -> Clouds:
     return Clouds(_normalise(x), torch.from_numpy(np.searchsorted(kept, labels[rows])), tuple(ids[rows].tolist()))
 
 
-def _check_finite(source: _Source, part: str, points: Tensor, ids: np.ndarray) -> None:
+def _check_finite(source: ArrayFile, part: str, points: Tensor, ids: np.ndarray) -> None:
     bad = ~points.sum((1, 2)).isfinite()  # a sum is finite if and only if all coordinates are
     if bad.any():
         first = ids[int(bad.int().argmax())]
