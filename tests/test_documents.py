@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from benchmarks.document import filled, tables
 
 from adacanon.experiments.runner import summary_of
 from adacanon.experiments.tables import TABLES
+from adacanon.images import ResNet18
 from adacanon.reports.render import to_markdown
 
 ROOT = Path(__file__).parents[1]
@@ -21,9 +23,21 @@ def test_the_code_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None
     assert "torch.Size([8, 10, 256, 3])" in capsys.readouterr().out
 
 
+def test_the_code_on_images_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With weights at random in the place of the published file."""
+    monkeypatch.chdir(tmp_path)
+    torch.save(ResNet18().state_dict(), "resnet18-f37072fd.pth")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "images.md").read_text(), flags=re.S)
+    assert len(blocks) == 3
+    content = {"images": torch.rand(2, 3, 32, 32)}
+    exec(compile("\n".join(blocks), "images.md", "exec"), content)
+    assert content["logits"].shape == (2, 1000)
+    assert content["features"].shape == (2, 55, 512)
+
+
 @pytest.mark.parametrize(
     "document",
-    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("graphs.md", "searches.md", "speed.md"))],
+    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("graphs.md", "images.md", "searches.md", "speed.md"))],
     ids=lambda path: path.name,
 )
 def test_the_tables_of_the_documents_come_from_the_committed_results(document: Path) -> None:
@@ -50,6 +64,8 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", [ROOT / "ARCHITECTURE.md"], ids=lambda path: path.name)
 def test_files_that_the_architecture_names_exist(document: Path) -> None:
-    named = re.findall(r"`((?:core|spaces|maximizers|graphs|points|data|experiments)/\w+\.py)`", document.read_text())
+    named = re.findall(
+        r"`((?:core|spaces|maximizers|graphs|images|points|data|experiments)/\w+\.py)`", document.read_text()
+    )
     assert len(named) > 15
     assert [name for name in named if not (ROOT / "src" / "adacanon" / name).exists()] == []

@@ -12,6 +12,7 @@ from adacanon import (
     CoarseToFine,
     Composition,
     GridSearch,
+    NegativeEntropy,
     Objective,
     RandomSearch,
     SampleAndRefine,
@@ -161,6 +162,45 @@ class TestSearches:
 def found_by(search: Maximizer, family: Family, g: Tree, network: nn.Module | None = None) -> Found:
     landscape = Landscape(network or SmallCNN(), family, ClassScore(), family.prepare(g))
     return search.maximize(landscape, generator=torch.Generator().manual_seed(0))
+
+
+class TestOutputsOfAnyKind:
+    """On all windows, so that the oracle is a maximum over a list."""
+
+    def forms(self) -> tuple[Tensor, Tensor]:
+        g = images(3, 2, 16, 16, dtype=torch.float64)
+        every = torch.arange(55).repeat(3), torch.arange(3).repeat_interleave(55)
+        return g, (20 * SmallCNN()(Windows().transform(g, *every))).unflatten(0, (3, 55))
+
+    def test_probabilities_are_maximized_as_they_are(self) -> None:
+        g, logits = self.forms()
+        found = Canonicalized(lambda x: (20 * SmallCNN()(x)).softmax(1), Windows()).eval().canonicalize(g)
+        torch.testing.assert_close(found.logits, logits.softmax(2).amax(1))
+        assert torch.equal(found.parameters, logits.softmax(2).argmax(1))
+
+    def test_labels_of_several_classes_have_a_form_each(self) -> None:
+        g, logits = self.forms()
+        found = Canonicalized(lambda x: (20 * SmallCNN()(x)).sigmoid(), Windows()).eval().canonicalize(g)
+        torch.testing.assert_close(found.logits, logits.sigmoid().amax(1))
+        assert torch.equal(found.parameters, logits.argmax(1))
+
+    def test_the_entropy_of_probabilities_is_that_of_their_logarithm(self) -> None:
+        g, logits = self.forms()
+        network = nn.Sequential(SmallCNN(), Times(20), nn.Softmax(1))
+        found = Canonicalized(lambda x: network(x).log(), Windows(), prior=NegativeEntropy()).eval().canonicalize(g)
+        p = logits.softmax(2)
+        surest = (p * p.log()).sum(2).argmax(1)
+        assert torch.equal(found.parameters.squeeze(1), surest)
+        torch.testing.assert_close(found.logits.exp(), p[torch.arange(3), surest])
+
+
+class Times(nn.Module):
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.factor * x
 
 
 def test_features_of_all_windows_of_a_frozen_backbone() -> None:
