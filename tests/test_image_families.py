@@ -1,6 +1,7 @@
 """Families of images keep the laws of a family, and serve every search."""
 
 import math
+import pickle
 
 import pytest
 import torch
@@ -162,6 +163,47 @@ class TestSearches:
 def found_by(search: Maximizer, family: Family, g: Tree, network: nn.Module | None = None) -> Found:
     landscape = Landscape(network or SmallCNN(), family, ClassScore(), family.prepare(g))
     return search.maximize(landscape, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("family", families(), ids=repr)
+def test_inference_mode_and_pickling_change_nothing(family: Family) -> None:
+    g = images(dtype=torch.float64)
+    model = Canonicalized(SmallCNN(), family, SampleAndRefine(4, steps=2)).eval()
+    expected = model(g).detach()
+    with torch.inference_mode():
+        torch.testing.assert_close(model(g.clone()), expected)
+    torch.testing.assert_close(pickle.loads(pickle.dumps(model))(g).detach(), expected)
+
+
+class Counting(nn.Module):
+    """Remembers how many images it got at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[int] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen.append(len(x))
+        return x.mean((2, 3))
+
+
+class TestChunks:
+    @pytest.mark.parametrize("family", [Rotations(), Truncations(), Windows(), Composition(Rotations(), Windows())])
+    @pytest.mark.parametrize(("size", "expected"), [(32, 42), (200, 8)])
+    def test_a_network_gets_as_many_images_as_pay(self, family: Family, size: int, expected: int) -> None:
+        network = Counting()
+        Canonicalized(network, family, RandomSearch(50)).eval().canonicalize(torch.rand(1, 3, size, size))
+        assert network.seen[0] == max(network.seen) == expected
+
+    def test_a_number_that_is_set_counts(self) -> None:
+        network = Counting()
+        Canonicalized(network, Rotations(), GridSearch(8), chunk=3).eval().canonicalize(torch.rand(1, 3, 8, 8))
+        assert network.seen == [3, 3, 2]
+
+    def test_scores_do_not_depend_on_it(self) -> None:
+        g, network = images(3, dtype=torch.float64), SmallCNN()
+        one, other = (Canonicalized(network, Rotations(), chunk=chunk).eval()(g) for chunk in (None, 5))
+        torch.testing.assert_close(one, other)
 
 
 class TestOutputsOfAnyKind:

@@ -16,6 +16,7 @@ from adacanon.core.space import Space
 from adacanon.errors import InputError
 from adacanon.images.averaging import smaller
 from adacanon.images.checks import check_images
+from adacanon.images.chunks import images_at_once
 from adacanon.images.resampling import Outside, cut_disc, warp
 from adacanon.maximizers.grid import GridSearch
 from adacanon.spaces.finite import Finite
@@ -58,6 +59,9 @@ class PlaneMaps(Family):
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """A smaller image of ``size`` pixels in all; maps mean the same on it."""
         return smaller(g, size)
+
+    def at_once(self, g: Tensor) -> int:
+        return images_at_once(g)
 
     def searches(self) -> Searches:
         """A fixed set that holds the identity. Not on coarse views: many networks take images of one size only."""

@@ -9,6 +9,7 @@ from adacanon.core.family import Family, Searches
 from adacanon.errors import InputError
 from adacanon.images.averaging import area_average, smaller
 from adacanon.images.checks import check_images
+from adacanon.images.chunks import images_at_once
 from adacanon.images.plane_maps import CANDIDATES, covering_set
 from adacanon.maximizers.grid import GridSearch
 from adacanon.spaces.rectangles import Rectangles
@@ -58,6 +59,9 @@ class Truncations(Family):
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """A smaller image of ``size`` pixels in all; rectangles mean the same on it."""
         return smaller(g, size)
+
+    def at_once(self, g: Tensor) -> int:
+        return images_at_once(g)
 
     def searches(self) -> Searches:
         """A fixed set that holds the whole image."""

@@ -12,6 +12,7 @@ from adacanon.core.family import Family, Searches
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.images.averaging import interpolations, overlaps, resized
 from adacanon.images.checks import check_images
+from adacanon.images.chunks import images_at_once
 from adacanon.images.truncations import check_side
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
@@ -76,6 +77,9 @@ class Windows(Family):
         height, width = g.shape[-2:]
         top, left, rows, columns = self.windows(height, width).to(g.device)[u].unbind(1)
         return resized(g[owner], self._weights(top, rows, height), self._weights(left, columns, width))
+
+    def at_once(self, g: Tensor) -> int:
+        return images_at_once(g)
 
     def searches(self) -> Searches:
         """All windows of the levels; of all windows some at random."""
