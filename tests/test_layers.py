@@ -27,8 +27,11 @@ ALLOWED = {
     "data": PLACES,
     "training": {"errors"},
     "reports": {"errors"},
-    "experiments": ENGINE | {"graphs", "images", "points", "baselines", "data", "training", "reports"},
-    "cli": {"errors", "experiments", "reports"},
+    "experiments": ENGINE
+    | PLACES
+    | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "reports"},
+    "diagnosis": ENGINE | {"frozen", "images", "points", "reports"},
+    "cli": {"errors", "data", "diagnosis", "experiments", "reports"},
 }
 CORE_MAY_IMPORT = {"abc", "collections", "contextlib", "dataclasses", "typing", "torch", "adacanon"}
 

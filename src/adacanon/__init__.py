@@ -1,5 +1,7 @@
 """adacanon: any neural network, any symmetry, by adaptive canonicalization (Lin & Levie, ICLR 2026)."""
 
+from typing import TYPE_CHECKING, Any
+
 from adacanon.core import (
     Canonicalized,
     ClassScore,
@@ -24,6 +26,9 @@ from adacanon.maximizers import (
     SuccessiveHalving,
 )
 
+if TYPE_CHECKING:
+    from adacanon.diagnosis import doctor
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -43,7 +48,17 @@ __all__ = [
     "Rung",
     "SampleAndRefine",
     "SuccessiveHalving",
+    "doctor",
     "one_vs_rest",
     "predict",
     "probabilities",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The doctor needs all applications, which are imported when it is first called for."""
+    if name == "doctor":
+        from adacanon.diagnosis import doctor
+
+        return doctor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
