@@ -47,6 +47,11 @@ class TestOverForms:
         one, other = (features_of_forms(backbone, Rotations(), CUBE, clouds(), chunk=chunk) for chunk in (1, 50))
         torch.testing.assert_close(one, other)
 
+    def test_points_take_the_precision_of_the_inputs(self) -> None:
+        backbone, _ = parts()
+        features = features_of_forms(backbone.float(), Rotations(), CUBE, clouds().float())
+        assert features.dtype == torch.float32
+
     def test_features_without_forms_are_refused(self) -> None:
         with pytest.raises(ShapeError, match="features_of_forms"):
             OverForms(nn.Linear(8, 3))(torch.zeros(5, 8))

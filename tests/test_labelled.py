@@ -103,7 +103,7 @@ class TestFile:
 @pytest.mark.parametrize("name", ["nothing", "table.csv"])
 def test_other_paths_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("1,2")
-    with pytest.raises(DataError, match="Hint: a folder CLASS/IMAGE.png"):
+    with pytest.raises(DataError, match=r"Hint: a folder CLASS/IMAGE\.png"):
         load_labelled(tmp_path / name)
 
 

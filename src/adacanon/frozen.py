@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from adacanon.core.family import Family
 from adacanon.core.maximizer import evaluate
-from adacanon.core.pytree import Tree, batch_size, flatten_leading, map_tensors, owners, tensors
+from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, tensors
 from adacanon.errors import DataError, ShapeError
 
 
@@ -36,7 +36,7 @@ def features_of_forms(
     """
     g = family.prepare(g)
     batch, count = batch_size(g), batch_size(points)
-    every = map_tensors(lambda leaf: leaf.unsqueeze(0).expand(batch, *leaf.shape), points)
+    every = map_tensors(lambda leaf: leaf.unsqueeze(0).expand(batch, *leaf.shape), cast_like(points, g))
     pairs, owner = flatten_leading(every, 2), owners(batch, count, tensors(g)[0].device)
     parts = [
         evaluate(backbone, family, g, map_tensors(lambda leaf, rows=rows: leaf[rows], pairs), owner[rows])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core.family import Family
-from adacanon.core.pytree import Tree, batch_size, take
+from adacanon.core.pytree import Tree, batch_size, cast_like, take
 from adacanon.diagnosis.candidates import MEANINGS, applicable, ordered_candidates
 from adacanon.diagnosis.findings import Diagnosis, Example, Finding, Searched
 from adacanon.diagnosis.models import Network
@@ -102,7 +102,7 @@ def _examined(
     progress: "_Progress",
 ) -> Finding:
     space = family.space(family.prepare(inputs[:1]))
-    drawn = space.sample(len(inputs), generator=torch.Generator().manual_seed(seed))
+    drawn = cast_like(space.sample(len(inputs), generator=torch.Generator().manual_seed(seed)), inputs)
     given, moved, places = list[Tensor](), list[Tensor](), list[Tensor]()
     for rows in torch.arange(len(inputs)).split(BATCH):
         g = family.prepare(inputs[rows])
@@ -168,7 +168,7 @@ def _example(
 
 
 def _points(family: Family, inputs: Tensor, count: int) -> Tree:
-    return ordered_candidates(family.space(family.prepare(inputs[:1])), count)
+    return cast_like(ordered_candidates(family.space(family.prepare(inputs[:1])), count), inputs)
 
 
 def _checked_counts(counts: Sequence[int]) -> list[int]:

@@ -117,8 +117,8 @@ CIFAR = Table(
         "quantised ResNet-18 (65.8 % on ImageNet, where the original has 69.8 %).",
         "The network is frozen and sees images of 32 x 32 enlarged to 64 x 64 (preset paper: 224 x 224; the paper does "
         "not say its size), in bfloat16; a window is resized to 32 x 32 first. A linear classifier is trained on the "
-        "512 features with Adam, batches of 128, 30 epochs along a cosine, learning rate 0.001, or 0.003 where training "
-        "sees more than one window.",
+        "512 features with Adam, batches of 128, 30 epochs along a cosine, learning rate 0.001, or 0.003 where "
+        "training sees more than one window.",
         "A seed determines which tenth of the training images is held out, the initialisation, the order of batches "
         "and the random crops; rows with the same seed share the first three. The kept epoch is that of best accuracy "
         "on the tenth held out. The test images are the same for all seeds: '± splits' does not hold their chance.",

@@ -61,7 +61,7 @@ def verdict(finding: Figures) -> str:
     fall, error = finding["fall"], finding["fall_error"]
     best = max(finding["searched"], key=lambda searched: searched["recovered"])
     start = f"Accuracy goes from {given:.1f} % to {moved:.1f} % ({fall:+.1f} ± {error:.1f} points)"
-    if fall > -2 * error:
+    if fall >= -2 * error:
         start += ", no fall beyond chance"
     gain, gain_error = best["recovered"], best["recovered_error"]
     if gain <= 2 * gain_error:
