@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from benchmarks import cifar_crops
 from torch import Tensor, nn
 
 from adacanon import Canonicalized, GridSearch
@@ -194,6 +195,12 @@ class TestChosenCrops:
         assert crops.windows[1, 0].tolist() == data.windows[int(scores.argmax())].tolist()
         assert torch.equal(crops.images[1, 0], pixels[1])
         assert draw(crops)[:8] == b"\x89PNG\r\n\x1a\n"
+
+    def test_there_is_a_picture_for_each_data_set(self, tmp_path: Path) -> None:
+        cifar_crops.main(tmp_path / "figures")
+        pictures = {file.name: file.read_bytes()[:8] for file in (tmp_path / "figures").iterdir()}
+        assert set(pictures) == {"cifar10-crops.png", "cifar100-crops.png"}
+        assert set(pictures.values()) == {b"\x89PNG\r\n\x1a\n"}
 
     def test_coverage_counts_the_windows_over_each_pixel(self) -> None:
         windows = torch.tensor([[0, 0, 2, 2], [1, 1, 2, 2]])
