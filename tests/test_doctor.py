@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import adacanon
 from adacanon import Canonicalized, GridSearch
 from adacanon.cli import main
-from adacanon.diagnosis.candidates import IMAGES, applicable, ordered_candidates
+from adacanon.diagnosis.candidates import applicable, families_of_images, ordered_candidates
 from adacanon.diagnosis.examination import CANDIDATES
 from adacanon.diagnosis.readings import reading
 from adacanon.errors import InputError, ShapeError, UnknownNameError
@@ -37,7 +37,7 @@ class TestMeasures:
     def test_the_search_is_that_of_the_canonicalized_network(self) -> None:
         """On the same transformed inputs, for every K; the network has no symmetry that would make scores tie."""
         images, labels = halves()
-        family, network = Rotations("disc"), linear()
+        family, network = Rotations("reflection"), linear()
         finding = adacanon.doctor(network, [(images, labels)], families=["rotation"]).findings[0]
         angles = Circle().sample(len(images), generator=torch.Generator().manual_seed(0))
         moved = family.transform(family.prepare(images), angles, torch.arange(len(images)))
@@ -195,7 +195,8 @@ class TestCandidates:
         assert sorted(ordered_candidates(Finite(3), 64).tolist()) == [0, 1, 2]
 
     def test_families_follow_from_the_shape(self) -> None:
-        assert applicable(torch.zeros(2, 3, 8, 8)) == IMAGES
+        assert applicable(torch.zeros(2, 3, 8, 8)) == families_of_images("reflection")
+        assert applicable(torch.zeros(2, 3, 8, 8), ("rotation",), outside="disc") == {"rotation": Rotations("disc")}
         assert applicable(torch.zeros(2, 9, 3)) == {"rotation": CloudRotations()}
         with pytest.raises(ShapeError, match="The doctor knows images"):
             applicable(torch.zeros(2, 9, 4))

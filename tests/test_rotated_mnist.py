@@ -55,21 +55,21 @@ def test_a_row_trains_and_is_reproducible(row: str) -> None:
 
 
 def test_the_rows_search_as_their_names_say(digits: TurnedDigits) -> None:
-    for row, angles in {"CNN, C4 maximum": 4, "CNN, C8 maximum": 8, "AC-CNN, not retrained": 48}.items():
+    for row, angles in {"CNN (C4 maximum)": 4, "CNN (C8 maximum)": 8, "AC-CNN (not retrained)": 48}.items():
         learner = build(digits, run_of(row).options())
         assert isinstance(learner.module, SmallCNN)
         model = as_tested(learner, run_of(row).options()).module
         assert isinstance(model, Canonicalized)
         assert model.network is learner.module
         assert model.maximizer == GridSearch(angles)
-    retrained = build(digits, run_of("AC-CNN, retrained").options())
+    retrained = build(digits, run_of("AC-CNN (retrained)").options())
     assert isinstance(retrained.module, Canonicalized)
-    assert as_tested(retrained, run_of("AC-CNN, retrained").options()) is retrained
+    assert as_tested(retrained, run_of("AC-CNN (retrained)").options()) is retrained
 
 
 def test_only_the_augmented_row_turns_its_training_images(digits: TurnedDigits) -> None:
     turns = {row: build(digits, run_of(row).options()).augmented for row in ROWS}
-    assert [row for row, augmented in turns.items() if augmented] == ["CNN, augmented"]
+    assert [row for row, augmented in turns.items() if augmented] == ["CNN (augmented)"]
 
 
 def test_the_test_digits_are_turned_by_angles_of_the_seed_and_the_training_digits_are_upright(
@@ -85,7 +85,7 @@ def test_the_test_digits_are_turned_by_angles_of_the_seed_and_the_training_digit
 
 
 def test_four_angles_make_a_network_exactly_invariant_to_quarter_turns(digits: TurnedDigits) -> None:
-    options = run_of("CNN, C4 maximum").options()
+    options = run_of("CNN (C4 maximum)").options()
     model = as_tested(build(digits, options), options).module.eval()
     images = digits.images[digits.upright]
     with torch.no_grad():

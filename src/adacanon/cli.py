@@ -190,6 +190,8 @@ class Doctor:
     """Only these, separated by spaces or commas: rotation, reflection, translation, dilation, truncation."""
     candidates: tuple[int, ...] = (1, 4, 16, 64)
     """Numbers of candidates."""
+    outside: Literal["reflection", "border", "zero", "disc"] = "reflection"
+    """What lies outside an image that is turned, shifted or shrunk; disc cuts images to their inscribed disc first."""
     limit: int = 1000
     """Samples at most, drawn at random."""
     size: int | None = None
@@ -220,6 +222,7 @@ class Doctor:
                 [(data.inputs, data.labels)],
                 families=_names(self.families),
                 candidates=self.candidates,
+                outside=self.outside,
                 class_names=data.class_names,
                 seed=self.seed,
                 model_name=self.model,

@@ -1,5 +1,7 @@
 """The families that fit some inputs, and for each an order of candidates whose first ones are a fair search."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -9,18 +11,12 @@ from adacanon.core.space import Space
 from adacanon.errors import ShapeError, UnknownNameError
 from adacanon.images import Dilations, Reflections, Translations, Windows
 from adacanon.images import Rotations as ImageRotations
+from adacanon.images.resampling import Outside
 from adacanon.points import Rotations as CloudRotations
 from adacanon.spaces.box import Box
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.finite import Finite
 
-IMAGES: dict[str, Family] = {
-    "rotation": ImageRotations("disc"),
-    "reflection": Reflections(),
-    "translation": Translations(0.125, "reflection"),
-    "dilation": Dilations(0.8, 1.25, "reflection"),
-    "truncation": Windows(levels=None),
-}
 CLOUDS: dict[str, Family] = {"rotation": CloudRotations()}
 MEANINGS = {
     "rotation": "turned by any angle",
@@ -31,10 +27,21 @@ MEANINGS = {
 }
 
 
-def applicable(inputs: Tensor, names: tuple[str, ...] = ()) -> dict[str, Family]:
+def families_of_images(outside: Outside) -> dict[str, Family]:
+    """By name; what lies outside an image is the same for all of them."""
+    return {
+        "rotation": ImageRotations(outside),
+        "reflection": Reflections(outside=outside),
+        "translation": Translations(0.125, outside),
+        "dilation": Dilations(0.8, 1.25, outside),
+        "truncation": Windows(levels=None),
+    }
+
+
+def applicable(inputs: Tensor, names: tuple[str, ...] = (), *, outside: Outside = "reflection") -> Mapping[str, Family]:
     """The families for images (samples, channels, height, width) or clouds (samples, points, 3), all or those named."""
     if inputs.dim() == 4:
-        known = IMAGES
+        known = families_of_images(outside)
     elif inputs.dim() == 3 and inputs.shape[-1] == 3:
         known = CLOUDS
     else:

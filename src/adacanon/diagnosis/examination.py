@@ -17,6 +17,7 @@ from adacanon.diagnosis.probing import gathered, probed
 from adacanon.diagnosis.readings import are_probabilities, difference, log_probabilities, reading, share_changed
 from adacanon.errors import InputError
 from adacanon.frozen import features_of_forms
+from adacanon.images.resampling import Outside
 
 CANDIDATES = (1, 4, 16, 64)
 BATCH = 50
@@ -32,6 +33,7 @@ def doctor(
     *,
     families: Mapping[str, Family] | Sequence[str] = (),
     candidates: Sequence[int] = CANDIDATES,
+    outside: Outside = "reflection",
     limit: int | None = None,
     class_names: Sequence[str] | None = None,
     seed: int = 0,
@@ -50,6 +52,8 @@ def doctor(
             3), with class labels (batch,).
         families: names of some of the families that fit, or families by name; all that fit if not given.
         candidates: the numbers K.
+        outside: what lies outside an image that is turned, shifted or shrunk: its mirror image, its border continued,
+            nothing ("zero"), or nothing outside its inscribed disc, to which it is cut first ("disc").
         limit: use so many samples at most.
         seed: of the transformations.
 
@@ -63,7 +67,7 @@ def doctor(
     begin = time.perf_counter()
     counts = _checked_counts(candidates)
     inputs, labels = gathered(loader, limit)
-    chosen = dict(families) if isinstance(families, Mapping) else applicable(inputs, tuple(families))
+    chosen = dict(families) if isinstance(families, Mapping) else applicable(inputs, tuple(families), outside=outside)
     with _evaluation(model), torch.no_grad():
         first = probed(model, inputs, labels, class_names)
         probabilities = are_probabilities(first)

@@ -32,8 +32,8 @@ ROWS: dict[str, Settings] = {
     "Random crops": {**CROPS, "tested": "whole"},
     "Test-time mean": {"seen": "whole", "tested": "mean"},
     "Test-time max": {"seen": "whole", "tested": "max"},
-    "Random crops, test-time mean": {**CROPS, "tested": "mean"},
-    "Random crops, test-time max": {**CROPS, "tested": "max"},
+    "Random crops + test-time mean": {**CROPS, "tested": "mean"},
+    "Random crops + test-time max": {**CROPS, "tested": "max"},
     **{
         f"Truncation canonicalization ({windows} windows)": {**CANONICALIZED, "windows": windows}
         for windows in WINDOWS[1:-1]
@@ -129,8 +129,8 @@ CIFAR = Table(
         "'Test-time max' is truncation canonicalization of the vanilla classifier without training.",
         "Input size, learning rates and weight decay were chosen on training images of CIFAR-10 alone, see "
         "docs/images.md; the test images were not looked at.",
-        "Cost on one core: features of all windows about 0.54 hours, computed once and kept, which the time below does not "
-        "hold; ten seeds of all rows about 0.7 hours.",
+        "Cost on one core: features of all windows about 0.54 hours, computed once and kept (not in the time above); "
+        "ten seeds of all rows about 0.7 hours.",
     ),
 )
 

@@ -20,11 +20,11 @@ ANGLES = 48
 COMMON: Settings = {"epochs": 6, "batch": 64, "learning_rate": 2e-3, "seed": 0}
 ROWS: dict[str, Settings] = {
     "CNN": {},
-    "CNN, augmented": {"augmented": True},
-    "CNN, C4 maximum": {"angles": 4},
-    "CNN, C8 maximum": {"angles": 8},
-    "AC-CNN, not retrained": {"angles": ANGLES},
-    "AC-CNN, retrained": {"angles": ANGLES, "draws": 12, "forms": 3.0},
+    "CNN (augmented)": {"augmented": True},
+    "CNN (C4 maximum)": {"angles": 4},
+    "CNN (C8 maximum)": {"angles": 8},
+    "AC-CNN (not retrained)": {"angles": ANGLES},
+    "AC-CNN (retrained)": {"angles": ANGLES, "draws": 12, "forms": 3.0},
 }
 EPOCHS = {"cpu": 6, "paper": 30}
 COLUMN = "any angle"
@@ -91,9 +91,8 @@ ROTATED_MNIST = Table(
         "C4, C8 and AC without retraining are the same network with the maximum per class over 4, 8 and 48 equally "
         "spaced angles. AC retrained: one-vs-rest loss, 12 random angles at every step, gradients through three forms "
         "per digit; 48 angles in the test.",
-        "Settings were not tuned, but tried once on 5,000 training images with 1,000 others held out; nothing was chosen "
-        "on test images. "
-        "Cost on one core: about 13 minutes for each seed, half of it for the retrained row.",
+        "Settings were not tuned, but tried once on 5,000 training images with 1,000 others held out; nothing was "
+        "chosen on test images. Cost on one core: about 13 minutes for each seed, half of it for the retrained row.",
         "At any angle a 6 is a 9 turned round. What is right for the one is wrong for the other, and no method that "
         "knows no angle can tell them apart but by how people write them.",
     ),

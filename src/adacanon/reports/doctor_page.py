@@ -13,7 +13,8 @@ Figures = Mapping[str, Any]
 BEFORE, AFTER, GIVEN = "#b03a2e", "#1f6f54", "#1f4e79"
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1.2rem; color: #1d2733; }
-h1 { margin-bottom: .2rem; } h2 { margin: 3rem 0 .2rem; border-top: 2px solid #1d2733; padding-top: 1rem; }
+h1 { margin-bottom: .2rem; overflow-wrap: anywhere; }
+h2 { margin: 3rem 0 .2rem; border-top: 2px solid #1d2733; padding-top: 1rem; }
 .facts, figcaption { color: #52606d; } .verdict { font-size: 1.1rem; max-width: 56rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .8rem; text-align: right; border-bottom: 1px solid #d8dee6; white-space: nowrap; }
@@ -44,7 +45,7 @@ def page(diagnosis: Figures, examples: Mapping[str, Sequence[Figures]]) -> str:
         examples: for each family, pictures ``given``, ``transformed`` and ``canonical`` with the numbers of the classes
             ``truth``, ``before`` and ``after``.
     """
-    title = f"How {diagnosis['model']} bears symmetries"
+    title = f"Symmetries of {diagnosis['model']}"
     names = diagnosis["class_names"]
     sections = "".join(_section(finding, examples[finding["family"]], names) for finding in diagnosis["findings"])
     return (
@@ -110,7 +111,8 @@ def _section(finding: Figures, examples: Sequence[Figures], names: Sequence[str]
     pictures = "".join(_example(example, names) for example in examples)
     return (
         f"<section id='{html.escape(finding['family'])}'><h2>{html.escape(finding['family'].capitalize())}</h2>"
-        f"<p class='facts'>{html.escape(finding['meaning'])} <code>{html.escape(finding['definition'])}</code></p>"
+        f"<p class='facts'>Inputs {html.escape(finding['meaning'])}: "
+        f"<code>{html.escape(finding['definition'])}</code></p>"
         f"<p class='verdict'>{html.escape(verdict(finding))}</p><div class='charts'>{_charts(finding)}</div>"
         f"{_table(HEADINGS, rows)}<h3>Canonical forms</h3><div class='examples'>{pictures}</div></section>"
     )
@@ -131,8 +133,10 @@ def _accuracy_chart(finding: Figures) -> str:
         Series("alone, as given", [(x.ticks[0], given), (x.ticks[-1], given)], GIVEN, dashed=True),
         Series("alone, transformed", [(x.ticks[0], moved), (x.ticks[-1], moved)], BEFORE, dashed=True),
     ]  # fmt: skip
-    values = [value for line in lines for _, value in line.points]
-    y = Axis("accuracy, %", nice_ticks(min(values), max(values)))
+    errors = [(value, error) for line in lines[:2] for (_, value), error in zip(line.points, line.errors, strict=True)]
+    low = min(moved, given, *(value - error for value, error in errors))
+    high = max(moved, given, *(value + error for value, error in errors))
+    y = Axis("accuracy, %", nice_ticks(max(low, 0), min(high, 100)))
     return line_chart(lines, x, y, title="Accuracy, and what a search brings back")
 
 
@@ -205,8 +209,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 NOTES = """
 <section><h2>How to read this</h2><ul>
-<li>Every input is transformed once, at random. <em>As given</em> is the input as the family prepares it: for rotations
-of images, cut to the inscribed disc, so that no corner tells the angle.</li>
+<li>Every input is transformed once, at random. <em>As given</em> is the input as the family prepares it: the input
+itself, unless the definition above says <code>outside='disc'</code>, which cuts images to their inscribed disc.
+Otherwise the corners of a turned image are filled as the definition says, and turning back does not undo that.</li>
 <li>The search applies K transformations and takes, for every class, the largest score. It is adaptive canonicalization
 of the network as it is; its cost is K forward passes. The first candidate is always the input itself, so K = 1 is the
 network alone.</li>

@@ -61,7 +61,7 @@ def nice_ticks(low: float, high: float) -> list[float]:
         [20.0, 40.0, 60.0, 80.0, 100.0]
     """
     span = max(high - low, 1e-9) / 4
-    power = 10 ** math.floor(math.log10(span))
+    power = 10.0 ** math.floor(math.log10(span))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= span)
     first, last = math.floor(low / step), math.ceil(high / step)
     return [round(step * n, 10) for n in range(first, max(last, first + 1) + 1)]
