@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+import adacanon
 from adacanon.diagnosis import load_model
 from adacanon.errors import DataError, InputError, UnknownNameError
 from brought_models import Colour, Half, colour, half, halves
@@ -73,7 +74,9 @@ class TestImportPath:
 class TestFiles:
     def test_torchscript_runs_only_if_it_is_trusted(self, scripted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         images, _ = halves(4)
-        assert torch.equal(load_model(str(scripted), trust=True)(images), half()(images))
+        network = load_model(str(scripted), trust=True)
+        assert torch.equal(network(images), half()(images))
+        assert adacanon.doctor(network, [halves(51)], families=["reflection"]).alone.accuracy == 100
         monkeypatch.setattr(torch.jit, "load", lambda *arguments, **options: pytest.fail("executed"))
         with pytest.raises(InputError, match=r"TorchScript program.*--trust"):
             load_model(str(scripted))
@@ -85,6 +88,8 @@ class TestFiles:
         torch.export.save(program, tmp_path / "half.pt2")
         network = load_model(str(tmp_path / "half.pt2"), trust=True)
         torch.testing.assert_close(network(images[:3]), half()(images[:3]))
+        examined, own = (adacanon.doctor(f, [halves(51)], families=["reflection"]) for f in (network, half()))
+        assert examined.findings[0].fall == own.findings[0].fall
         monkeypatch.setattr(torch.export, "load", lambda *arguments: pytest.fail("executed"))
         with pytest.raises(InputError, match=r"torch.export program.*--trust"):
             load_model(str(tmp_path / "half.pt2"))

@@ -17,7 +17,7 @@ from adacanon.cli import main
 from adacanon.diagnosis.candidates import applicable, families_of_images, ordered_candidates
 from adacanon.diagnosis.examination import CANDIDATES
 from adacanon.diagnosis.readings import reading
-from adacanon.errors import InputError, ShapeError, UnknownNameError
+from adacanon.errors import InputError, ScoreError, ShapeError, UnknownNameError
 from adacanon.images import Rotations, Windows
 from adacanon.points import Rotations as CloudRotations
 from adacanon.reports.doctor_page import verdict
@@ -241,6 +241,14 @@ class TestRefuses:
             adacanon.doctor(half(), [])
         with pytest.raises(InputError, match=r"pairs \(inputs, labels\)"):
             adacanon.doctor(half(), [images])
+
+    def test_inputs_and_scores_that_are_not_finite(self) -> None:
+        images, labels = halves(4)
+        with pytest.raises(ScoreError, match="NaN or infinite scores for inputs transformed"):
+            self.examined(lambda x: half()(x) / (x.amax((1, 2, 3)) > 0.7).float()[:, None], images, labels)
+        images[2, 0, 0, 0] = math.nan
+        with pytest.raises(InputError, match="among samples 0 to 3"):
+            self.examined(half(), images, labels)
 
     @pytest.mark.parametrize("counts", [(), (0, 4), (2.5,)])
     def test_numbers_of_candidates_that_mean_nothing(self, counts: tuple) -> None:

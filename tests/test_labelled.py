@@ -93,6 +93,7 @@ class TestFile:
             ({"points": np.zeros((2, 4, 2)), "labels": [0, 1]}, r"expected points of shape \(2, any, 3\)"),
             ({"images": np.zeros((2, 16)), "labels": [0, 1]}, "expected images of shape"),
             ({"images": np.zeros((2, 4, 4)), "labels": [0.5, 1]}, "expected labels"),
+            ({"images": np.zeros((2, 4, 4)), "labels": [0, 1], "class_names": [1, 2]}, "expected class_names"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, arrays: dict, message: str, tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ class ArrayFile:
             )
         return array
 
+    def axes(self, key: str) -> int:
+        """How many axes an array has."""
+        with _intact(self.file):
+            return int(np.ndim(self.archive[key]))
+
     def labels(self, part: str, classes: int) -> np.ndarray:
         """The labels of a part, in 0 .. classes - 1."""
         labels = self.array(f"{part}_labels", "iu", (None,)).astype(np.int64)

@@ -103,7 +103,7 @@ def _from_arrays(path: Path, limit: int | None, size: int | None, channels: int 
         key, prefix = _arrays_of(source)
         labels = source.array(f"{prefix}labels", "iu", (None,)).astype(np.int64)
         array = source.array(key, "uf", _shape_of(source, key, len(labels)))
-        names = tuple(map(str, source.archive["class_names"].tolist())) if "class_names" in source else None
+        names = tuple(source.array("class_names", "U", (None,)).tolist()) if "class_names" in source else None
     rows = _drawn(len(labels), limit, seed)
     inputs = torch.from_numpy(array[rows.numpy()])
     if key.endswith("images"):
@@ -126,7 +126,7 @@ def _arrays_of(source: ArrayFile) -> tuple[str, str]:
 def _shape_of(source: ArrayFile, key: str, count: int) -> tuple[int | None, ...]:
     if key.endswith("points"):
         return (count, None, 3)
-    return (count,) + (None,) * (source.archive[key].ndim - 1 if source.archive[key].ndim in (3, 4) else 3)
+    return (count, None, None) if source.axes(key) == 3 else (count, None, None, None)
 
 
 def _as_images(path: Path, pixels: Tensor, channels: int | None) -> Tensor:

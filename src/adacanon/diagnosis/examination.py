@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from adacanon.diagnosis.findings import Diagnosis, Example, Finding, Searched
 from adacanon.diagnosis.models import Network
 from adacanon.diagnosis.probing import gathered, probed
 from adacanon.diagnosis.readings import are_probabilities, difference, log_probabilities, reading, share_changed
-from adacanon.errors import InputError
+from adacanon.errors import InputError, ScoreError
 from adacanon.frozen import features_of_forms
 from adacanon.images.resampling import Outside
 
@@ -75,10 +76,8 @@ def doctor(
         alone = torch.cat([network(rows) for rows in inputs.split(BATCH)])
         points = {name: _points(family, inputs, counts[-1]) for name, family in chosen.items()}
         progress = _Progress(2 * len(inputs) * sum(map(batch_size, points.values())), on_progress)
-        findings = [
-            _examined(name, family, network, inputs, labels, points[name], counts, seed, progress)
-            for name, family in chosen.items()
-        ]
+        case = _Case(network, inputs, labels, counts, seed, progress)
+        findings = [_examined(case, name, family, points[name]) for name, family in chosen.items()]
     return Diagnosis(
         model=model_name or type(model).__name__,
         data=data_name,
@@ -94,48 +93,67 @@ def doctor(
     )
 
 
-def _examined(
-    name: str,
-    family: Family,
-    network: Network,
-    inputs: Tensor,
-    labels: Tensor,
-    points: Tree,
-    counts: Sequence[int],
-    seed: int,
-    progress: "_Progress",
-) -> Finding:
-    space = family.space(family.prepare(inputs[:1]))
-    drawn = cast_like(space.sample(len(inputs), generator=torch.Generator().manual_seed(seed)), inputs)
-    given, moved, places = list[Tensor](), list[Tensor](), list[Tensor]()
-    for rows in torch.arange(len(inputs)).split(BATCH):
-        g = family.prepare(inputs[rows])
-        transformed = family.transform(g, take(drawn, rows), torch.arange(len(rows)))
-        for x, maxima in ((g, given), (transformed, moved)):
-            scores = features_of_forms(network, family, points, x, chunk=family.at_once(x) or BATCH)
-            maxima.append(torch.stack([scores[:, :count].amax(1) for count in (1, *counts)]))
-            progress.advance(scores.shape[0] * scores.shape[1])
-        places.append(_winning_places(scores))
-    as_given, as_moved = torch.cat(given, 1), torch.cat(moved, 1)
-    fall, fall_error = difference(as_given[0], as_moved[0], labels)
-    chosen = _telling(as_moved[0].argmax(-1), as_moved[-1].argmax(-1), labels)
+@dataclass(frozen=True)
+class _Case:
+    """What all families share."""
+
+    network: Network
+    inputs: Tensor
+    labels: Tensor
+    counts: Sequence[int]
+    seed: int
+    progress: "_Progress"
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Largest scores (1 + numbers of K, samples, classes), of the network alone and over the first K candidates, on
+    inputs as given and on transformed ones; and where the predicted classes have theirs among all candidates.
+    """
+
+    given: Tensor
+    moved: Tensor
+    places: Tensor
+
+
+def _examined(case: _Case, name: str, family: Family, points: Tree) -> Finding:
+    space = family.space(family.prepare(case.inputs[:1]))
+    generator = torch.Generator().manual_seed(case.seed)
+    drawn = cast_like(space.sample(len(case.inputs), generator=generator), case.inputs)
+    scores, labels = _scores(case, family, points, drawn), case.labels
+    given, moved = scores.given, scores.moved
+    fall, fall_error = difference(given[0], moved[0], labels)
+    chosen = _telling(moved[0].argmax(-1), moved[-1].argmax(-1), labels)
     return Finding(
         family=name,
         definition=repr(family),
-        meaning=MEANINGS.get(name, ""),
-        alone_as_given=reading(as_given[0], labels),
-        alone_transformed=reading(as_moved[0], labels),
-        changed=share_changed(as_given[0], as_moved[0]),
+        meaning=MEANINGS.get(name, "transformed"),
+        alone_as_given=reading(given[0], labels),
+        alone_transformed=reading(moved[0], labels),
+        changed=share_changed(given[0], moved[0]),
         fall=fall,
         fall_error=fall_error,
         searched=tuple(
-            _searched(count, min(count, batch_size(points)), as_given[i], as_moved[i], as_moved[0], labels)
-            for i, count in enumerate(counts, start=1)
+            _searched(count, min(count, batch_size(points)), given[i], moved[i], moved[0], labels)
+            for i, count in enumerate(case.counts, start=1)
         ),
-        examples=tuple(
-            _example(family, inputs, drawn, points, torch.cat(places), as_moved, labels, int(i)) for i in chosen
-        ),
+        examples=tuple(_example(case, family, take(drawn, torch.tensor([i])), points, scores, i) for i in chosen),
     )
+
+
+def _scores(case: _Case, family: Family, points: Tree, drawn: Tree) -> _Scores:
+    given, moved, places = list[Tensor](), list[Tensor](), list[Tensor]()
+    for rows in torch.arange(len(case.inputs)).split(BATCH):
+        g = family.prepare(case.inputs[rows])
+        transformed = family.transform(g, take(drawn, rows), torch.arange(len(rows)))
+        for x, maxima in ((g, given), (transformed, moved)):
+            scores = features_of_forms(case.network, family, points, x, chunk=family.at_once(x) or BATCH)
+            if not bool(scores.isfinite().all()):
+                raise ScoreError(f"The network returned NaN or infinite scores for inputs transformed by {family!r}")
+            maxima.append(torch.stack([scores[:, :count].amax(1) for count in (1, *case.counts)]))
+            case.progress.advance(scores.shape[0] * scores.shape[1])
+        places.append(_winning_places(scores))
+    return _Scores(torch.cat(given, 1), torch.cat(moved, 1), torch.cat(places))
 
 
 def _searched(count: int, passes: int, given: Tensor, moved: Tensor, alone: Tensor, labels: Tensor) -> Searched:
@@ -160,15 +178,12 @@ def _telling(before: Tensor, after: Tensor, labels: Tensor) -> list[int]:
     return chosen + others[: EXAMPLES - len(chosen)]
 
 
-def _example(
-    family: Family, inputs: Tensor, drawn: Tree, points: Tree, places: Tensor, scores: Tensor, labels: Tensor, i: int
-) -> Example:
-    row, one = torch.tensor([i]), torch.tensor([0])
-    g = family.prepare(inputs[row])
-    transformed = family.transform(g, take(drawn, row), one)
-    canonical = family.transform(family.prepare(transformed), take(points, places[row]), one)
-    before, after = (int(found[i].argmax()) for found in (scores[0], scores[-1]))
-    return Example(inputs[i], transformed[0], canonical[0], int(labels[i]), before, after)
+def _example(case: _Case, family: Family, u: Tree, points: Tree, scores: _Scores, i: int) -> Example:
+    one = torch.tensor([0])
+    transformed = family.transform(family.prepare(case.inputs[i : i + 1]), u, one)
+    canonical = family.transform(family.prepare(transformed), take(points, scores.places[i : i + 1]), one)
+    before, after = (int(found[i].argmax()) for found in (scores.moved[0], scores.moved[-1]))
+    return Example(case.inputs[i], transformed[0], canonical[0], int(case.labels[i]), before, after)
 
 
 def _points(family: Family, inputs: Tensor, count: int) -> Tree:

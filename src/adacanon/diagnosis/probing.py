@@ -24,6 +24,10 @@ def gathered(loader: Iterable[Any], limit: int | None) -> tuple[Tensor, Tensor]:
             raise ShapeError(
                 f"Labels must be one class index per input, got {tuple(y.shape)} of {y.dtype} for {len(x)} inputs"
             )
+        if not bool(x.isfinite().all()):
+            raise InputError(
+                f"Inputs must be finite, got NaN or infinite values among samples {count} to {count + len(x) - 1}"
+            )
         inputs.append(x.float() / 255 if x.dtype == torch.uint8 else x.float())
         labels.append(y.long())
         count += len(y)
