@@ -128,7 +128,7 @@ CIFAR = Table(
         "image and epoch in training; mean: of the probabilities of all windows; max: of their scores per class. "
         "'Test-time max' is truncation canonicalization of the vanilla classifier without training.",
         "Input size, learning rates and weight decay were chosen on training images of CIFAR-10 alone, see "
-        "docs/images.md; the test images were not looked at.",
+        "docs/images.md; nothing was chosen on test images.",
         "Cost on one core: features of all windows about 0.54 hours, computed once and kept (not in the time above); "
         "ten seeds of all rows about 0.7 hours.",
     ),
