@@ -4,10 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from benchmarks.document import filled, tables
+from torch import nn
 
+import adacanon
 from adacanon.experiments.runner import summary_of
 from adacanon.experiments.tables import TABLES
+from adacanon.images import Preprocessing, ResNet18, load_weights
 from adacanon.reports.render import to_markdown
 
 ROOT = Path(__file__).parents[1]
@@ -16,14 +20,53 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 def test_the_code_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    assert len(blocks) == 2
-    exec(compile("\n".join(blocks), "README.md", "exec"), {})
+    assert len(blocks) == 3
+    own = [block for block in blocks if "classifier" not in block]
+    assert len(own) == 2
+    exec(compile("\n".join(own), "README.md", "exec"), {})
     assert "torch.Size([8, 10, 256, 3])" in capsys.readouterr().out
+
+
+def test_three_lines_of_the_readme_wrap_a_pretrained_classifier(tmp_path: Path) -> None:
+    """With weights at random, read from a file as published ones are; quarter turns are then a symmetry of it."""
+    (block,) = re.findall(r"```python\n((?:(?!```).)*classifier.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    assert len([line for line in block.splitlines() if line]) == 3
+    torch.save(ResNet18().state_dict(), tmp_path / "resnet18-f37072fd.pth")
+    network = ResNet18()
+    load_weights(network, tmp_path / "resnet18-f37072fd.pth")
+    classifier, images = nn.Sequential(Preprocessing(32), network).eval(), torch.rand(2, 3, 16, 16)
+    content = {"adacanon": adacanon, "classifier": classifier, "images": images}
+    exec(compile(block, "README.md", "exec"), content)
+    assert content["scores"].shape == (2, 1000)
+    torch.testing.assert_close(content["model"](images.rot90(1, (2, 3))), content["scores"], rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(classifier(images.rot90(1, (2, 3))), classifier(images), rtol=1e-4, atol=1e-4)
+
+
+def test_the_code_on_the_doctor_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "doctor.md").read_text(), flags=re.S)
+    exec(compile(block, "doctor.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("rotation ")
+    assert sorted(file.name for file in (tmp_path / "report").iterdir()) == ["doctor.json", "index.html"]
+
+
+def test_the_code_on_images_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With weights at random in the place of the published file."""
+    monkeypatch.chdir(tmp_path)
+    torch.save(ResNet18().state_dict(), "resnet18-f37072fd.pth")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "images.md").read_text(), flags=re.S)
+    assert len(blocks) == 3
+    content = {"images": torch.rand(2, 3, 32, 32)}
+    exec(compile("\n".join(blocks), "images.md", "exec"), content)
+    assert content["logits"].shape == (2, 1000)
+    assert content["features"].shape == (2, 55, 512)
 
 
 @pytest.mark.parametrize(
     "document",
-    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("graphs.md", "searches.md", "speed.md"))],
+    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("graphs.md", "images.md", "searches.md", "speed.md"))],
     ids=lambda path: path.name,
 )
 def test_the_tables_of_the_documents_come_from_the_committed_results(document: Path) -> None:
@@ -50,6 +93,8 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", [ROOT / "ARCHITECTURE.md"], ids=lambda path: path.name)
 def test_files_that_the_architecture_names_exist(document: Path) -> None:
-    named = re.findall(r"`((?:core|spaces|maximizers|graphs|points|data|experiments)/\w+\.py)`", document.read_text())
+    named = re.findall(
+        r"`((?:core|spaces|maximizers|graphs|images|points|data|experiments)/\w+\.py)`", document.read_text()
+    )
     assert len(named) > 15
     assert [name for name in named if not (ROOT / "src" / "adacanon" / name).exists()] == []

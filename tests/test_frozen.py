@@ -1,8 +1,9 @@
 """Frozen backbones: cached features give what the whole network gives, and survive an interruption."""
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -46,35 +47,65 @@ class TestOverForms:
         one, other = (features_of_forms(backbone, Rotations(), CUBE, clouds(), chunk=chunk) for chunk in (1, 50))
         torch.testing.assert_close(one, other)
 
+    def test_points_take_the_precision_of_the_inputs(self) -> None:
+        backbone, _ = parts()
+        features = features_of_forms(backbone.float(), Rotations(), CUBE, clouds().float())
+        assert features.dtype == torch.float32
+
     def test_features_without_forms_are_refused(self) -> None:
         with pytest.raises(ShapeError, match="features_of_forms"):
             OverForms(nn.Linear(8, 3))(torch.zeros(5, 8))
 
 
 class TestStore:
-    def batches(self, done: int, *, stop: int = 10) -> Iterator[Tensor]:
-        self.asked = done
-        for i in range(done, stop, 3):
-            yield torch.arange(i, min(i + 3, stop)).float()[:, None, None].expand(-1, 2, 4)
+    @pytest.fixture(autouse=True)
+    def _nothing_asked(self) -> None:
+        self.asked: list[int] = []
+
+    def features(self, rows: slice) -> Tensor:
+        self.asked.append(rows.start)
+        return torch.arange(rows.start, rows.stop).float()[:, None, None].expand(-1, 2, 4)
+
+    def broken(self, rows: slice) -> Tensor:
+        if rows.start == 6:
+            raise KeyboardInterrupt
+        return self.features(rows)
 
     def test_an_interrupted_store_goes_on_where_it_stopped(self, tmp_path: Path) -> None:
-        file = tmp_path / "cache" / "features.npy"
-        with pytest.raises(DataError, match="10 samples were expected, got 6"):
-            stored_features(file, 10, lambda done: self.batches(done, stop=6))
-        features = stored_features(file, 10, self.batches)
-        assert self.asked == 6
-        assert features.dtype == torch.float16
-        assert torch.equal(features[:, 0, 0].float(), torch.arange(10.0))
+        folder, told = tmp_path / "cache" / "features", []
+        with pytest.raises(KeyboardInterrupt):
+            stored_features(folder, 10, self.broken, shard=3)
+        assert self.asked == [0, 3]
+        found = stored_features(folder, 10, self.features, shard=3, on_shard=lambda done, all: told.append((done, all)))
+        assert self.asked == [0, 3, 6, 9]
+        assert told == [(3, 10), (6, 10), (9, 10), (10, 10)]
+        assert found.dtype == torch.float16
+        assert torch.equal(found[:, 0, 0].float(), torch.arange(10.0))
 
     def test_what_is_there_is_not_computed_again(self, tmp_path: Path) -> None:
-        file = tmp_path / "features.npy"
-        stored_features(file, 10, self.batches)
-        assert torch.equal(
-            stored_features(file, 10, lambda done: pytest.fail("computed again"))[9], torch.full((2, 4), 9.0).half()
-        )
+        stored_features(tmp_path, 10, self.features)
+        found = stored_features(tmp_path, 10, lambda rows: pytest.fail("computed again"))
+        assert torch.equal(found[9], torch.full((2, 4), 9.0).half())
 
-    def test_the_store_of_other_data_is_refused(self, tmp_path: Path) -> None:
-        file = tmp_path / "features.npy"
-        stored_features(file, 10, self.batches)
-        with pytest.raises(DataError, match="remove it"):
-            stored_features(file, 11, self.batches)
+    def test_a_shard_that_could_not_be_written_leaves_nothing_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(stream: IO[bytes], array: object) -> None:
+            stream.write(b"half of it")
+            raise OSError("No space left on device")
+
+        monkeypatch.setattr("numpy.save", full)
+        with pytest.raises(OSError, match="No space"):
+            stored_features(tmp_path, 10, self.features)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("content", "message"), [(np.zeros((9, 2, 4), np.float16), "remove it"), (b"nothing", "damaged")]
+    )
+    def test_shards_of_other_data_and_damaged_ones_are_refused(
+        self, content: np.ndarray | bytes, message: str, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "000000-000010.npy"
+        file.write_bytes(content) if isinstance(content, bytes) else np.save(file, content)
+        with pytest.raises(DataError, match=message):
+            stored_features(tmp_path, 10, self.features)

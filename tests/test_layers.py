@@ -1,4 +1,4 @@
-"""The order of layers: core <- spaces, maximizers <- graphs | points <- experiments <- cli."""
+"""The order of layers: core <- spaces, maximizers <- graphs | images | points <- experiments <- cli."""
 
 import ast
 import subprocess
@@ -20,14 +20,18 @@ ALLOWED = {
     "families": BASE | {"spaces"},
     "frozen": BASE,
     "graphs": ENGINE | {"folders"},
+    "images": ENGINE,
     "points": ENGINE,
     "testing": ENGINE | {"points"},
     "baselines": {"errors", "points"},
     "data": PLACES,
     "training": {"errors"},
     "reports": {"errors"},
-    "experiments": ENGINE | {"graphs", "points", "baselines", "data", "training", "reports"},
-    "cli": {"errors", "experiments", "reports"},
+    "experiments": ENGINE
+    | PLACES
+    | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "reports"},
+    "diagnosis": ENGINE | {"frozen", "images", "points", "reports"},
+    "cli": {"errors", "data", "diagnosis", "experiments", "reports"},
 }
 CORE_MAY_IMPORT = {"abc", "collections", "contextlib", "dataclasses", "typing", "torch", "adacanon"}
 

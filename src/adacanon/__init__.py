@@ -1,5 +1,7 @@
 """adacanon: any neural network, any symmetry, by adaptive canonicalization (Lin & Levie, ICLR 2026)."""
 
+from typing import TYPE_CHECKING, Any
+
 from adacanon.core import (
     Canonicalized,
     ClassScore,
@@ -26,6 +28,9 @@ from adacanon.maximizers import (
     learning_searches,
 )
 
+if TYPE_CHECKING:
+    from adacanon.diagnosis import doctor
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -46,8 +51,18 @@ __all__ = [
     "Rung",
     "SampleAndRefine",
     "SuccessiveHalving",
+    "doctor",
     "learning_searches",
     "one_vs_rest",
     "predict",
     "probabilities",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The doctor needs all applications, which are imported when it is first called for."""
+    if name == "doctor":
+        from adacanon.diagnosis import doctor
+
+        return doctor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,7 +20,14 @@ from adacanon.experiments.tu_data import data_sets
 from adacanon.experiments.tuning import TRIALS, tune
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
-from adacanon.reports.terminal import Progress, show_data_sets, show_progress, show_summary
+from adacanon.reports.terminal import (
+    Progress,
+    passes_bar,
+    show_data_sets,
+    show_progress,
+    show_summary,
+    show_verdicts,
+)
 
 Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")
@@ -189,6 +196,68 @@ class Data:
         return 0
 
 
+@dataclass(frozen=True)
+class Doctor:
+    """Examine a network that you have: what each symmetry costs it, and what adaptive canonicalization brings back.
+
+    Nothing is trained. Writes a page and a file of figures.
+    """
+
+    model: tyro.conf.Positional[str]
+    """package.module:factory, or the file of a TorchScript or torch.export program (see --trust)."""
+    data: Path
+    """A folder CLASS/IMAGE.png, or an .npz file with images or points, and labels."""
+    output: Path = Path("build/doctor")
+    """Folder of the page and the figures."""
+    families: tuple[str, ...] = ()
+    """Only these, separated by spaces or commas: rotation, reflection, translation, dilation, truncation."""
+    candidates: tuple[int, ...] = (1, 4, 16, 64)
+    """Numbers of candidates."""
+    outside: Literal["reflection", "border", "zero", "disc"] = "reflection"
+    """What lies outside an image that is turned, shifted or shrunk; disc cuts images to their inscribed disc first."""
+    limit: int = 1000
+    """Samples at most, drawn at random."""
+    size: int | None = None
+    """Resize images to this side first."""
+    channels: int | None = None
+    """3 gives grey images three channels, 1 averages those of colour images."""
+    weights: Path | None = None
+    """Weights for the network of the factory: .pth, .safetensors or .npz, never executed."""
+    trust: bool = False
+    """Run the program that a model file holds. Without it, no file is executed."""
+    threads: int = 2
+    """Threads of torch."""
+    seed: int = 0
+    """Of the samples and the transformations."""
+
+    def __call__(self) -> int:
+        import torch
+
+        from adacanon.data.labelled import load_labelled
+        from adacanon.diagnosis import doctor, load_model
+
+        torch.set_num_threads(max(1, self.threads))
+        network = load_model(self.model, trust=self.trust, weights=self.weights)
+        data = load_labelled(self.data, limit=self.limit, size=self.size, channels=self.channels, seed=self.seed)
+        with passes_bar("forward passes") as on_progress:
+            found = doctor(
+                network,
+                [(data.inputs, data.labels)],
+                families=_names(self.families),
+                candidates=self.candidates,
+                outside=self.outside,
+                class_names=data.class_names,
+                seed=self.seed,
+                model_name=self.model,
+                data_name=self.data.name,
+                on_progress=on_progress,
+            )
+        page, figures = found.save(self.output)
+        show_verdicts(found.as_json())
+        print(f"The page: {page}\nThe figures: {figures}")
+        return 0
+
+
 Command = (
     Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[List, tyro.conf.subcommand("list")]
@@ -196,6 +265,7 @@ Command = (
     | Annotated[Tune, tyro.conf.subcommand("tune")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Data, tyro.conf.subcommand("data")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )
 
 

@@ -28,6 +28,9 @@ class Composition(Family):
     def space(self, g: Tree) -> Space:
         return Product(self.first.space(g), self.second.space(g))
 
+    def at_once(self, g: Tree) -> int | None:
+        return self.first.at_once(g)
+
     def transform(self, g: Tree, u: Tree, owner: Tensor) -> Tree:
         inner = self.first.transform(g, u[0], owner)
         rows = torch.arange(batch_size(inner), device=owner.device)

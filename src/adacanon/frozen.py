@@ -6,7 +6,8 @@ training step then costs K rows of the head, whatever the backbone. For a finite
 maximum over the orbit per class (as in TI-pooling, Laptev et al., CVPR 2016).
 """
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from adacanon.core.family import Family
 from adacanon.core.maximizer import evaluate
-from adacanon.core.pytree import Tree, batch_size, flatten_leading, map_tensors, owners, tensors
+from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, tensors
 from adacanon.errors import DataError, ShapeError
 
 
@@ -35,7 +36,7 @@ def features_of_forms(
     """
     g = family.prepare(g)
     batch, count = batch_size(g), batch_size(points)
-    every = map_tensors(lambda leaf: leaf.unsqueeze(0).expand(batch, *leaf.shape), points)
+    every = map_tensors(lambda leaf: leaf.unsqueeze(0).expand(batch, *leaf.shape), cast_like(points, g))
     pairs, owner = flatten_leading(every, 2), owners(batch, count, tensors(g)[0].device)
     parts = [
         evaluate(backbone, family, g, map_tensors(lambda leaf, rows=rows: leaf[rows], pairs), owner[rows])
@@ -44,34 +45,56 @@ def features_of_forms(
     return torch.cat(parts).unflatten(0, (batch, count))
 
 
-def stored_features(file: Path, samples: int, batches: Callable[[int], Iterable[Tensor]]) -> Tensor:
-    """Features (samples, K, ...) in half precision on the disk, computed where they are not there yet.
+def stored_features(
+    folder: Path,
+    samples: int,
+    features: Callable[[slice], Tensor],
+    *,
+    shard: int = 250,
+    on_shard: Callable[[int, int], None] = lambda done, total: None,
+) -> Tensor:
+    """Features (samples, K, ...) in half precision, kept on the disk in shards and computed where one is not there yet.
+
+    A shard is written whole or not at all: stopped at any moment, the same call goes on with the first one missing.
 
     Args:
-        file: a ``.npy`` file; one that was left unfinished is gone on with.
+        folder: of the shards and nothing else; its name should tell what they depend on.
         samples: how many there are in all.
-        batches: from a number of samples already done to the features (batch, K, ...) of those that follow.
+        features: from a range of samples to their features (count, K, ...).
+        shard: samples in one file.
+        on_shard: called with the samples that are there so far, and with all.
     """
-    done_file = file.with_suffix(".done")
-    done = int(done_file.read_text()) if done_file.exists() and file.exists() else 0
-    array = np.load(file, mmap_mode="r+") if done else None
-    if array is not None and (array.shape[0] != samples or array.dtype != np.float16):
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = []
+    for start in range(0, samples, shard):
+        rows = slice(start, min(start + shard, samples))
+        file = folder / f"{rows.start:06d}-{rows.stop:06d}.npy"
+        if not file.exists():
+            _write_whole(file, features(rows).half().cpu().numpy())
+        parts.append(_read_shard(file, rows.stop - rows.start))
+        on_shard(rows.stop, samples)
+    return torch.cat(parts)
+
+
+def _write_whole(file: Path, array: np.ndarray) -> None:
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as stream:
+            np.save(stream, array)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _read_shard(file: Path, count: int) -> Tensor:
+    try:
+        array = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{file} is damaged: {error}. Hint: remove it, it will be computed again") from error
+    if len(array) != count or array.dtype != np.float16:
         raise DataError(
-            f"{file} holds features of {array.shape[0]} samples in {array.dtype}, expected {samples} in float16. "
+            f"{file} holds features of {len(array)} samples in {array.dtype}, expected {count} in float16. "
             "Hint: it belongs to other data, remove it"
-        )
-    for features in batches(done) if done < samples else ():
-        if array is None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            shape = (samples, *features.shape[1:])
-            array = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=shape)
-        array[done : done + len(features)] = features.cpu().numpy()
-        array.flush()
-        done += len(features)
-        done_file.write_text(str(done))
-    if array is None or done < samples:
-        raise DataError(
-            f"Features of {samples} samples were expected, got {done}. Hint: batches must yield all of them"
         )
     return torch.from_numpy(array)
 

@@ -77,7 +77,7 @@ class Canonicalized(nn.Module):
         maximizer: the search; left out, the fast one that the family names (:meth:`Family.searches`).
         in_training: another search for training mode, where estimates are enough; the same one if left out.
         prior: :math:`h`; a form per class unless the prior is shared.
-        chunk: pairs per network evaluation in the search; None chooses by the size of a form.
+        chunk: pairs per network evaluation in the search; None leaves it to the family, or to the size of a form.
         seed: determines the candidates.
         redraw: calls in training that share one set of draws, where drawing is dear.
 

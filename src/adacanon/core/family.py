@@ -45,6 +45,10 @@ class Family(ABC):
         """
         return None
 
+    def at_once(self, g: Tree) -> int | None:
+        """Forms that a network takes at a time where nothing else is set, or None to choose by their size."""
+        return None
+
     def searches(self) -> Searches | None:
         """The searches that are used where none is named, or None if one must be."""
         return None

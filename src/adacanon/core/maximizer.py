@@ -79,7 +79,7 @@ class Landscape:
         family: :math:`\kappa`.
         prior: :math:`h`.
         g: the prepared batch.
-        chunk: pairs per network evaluation; None chooses by the size of a form.
+        chunk: pairs per network evaluation; None leaves it to the family, or chooses by the size of a form.
         ids: names of the samples, for searches that remember.
         learning: whether searches may learn from this batch.
         numbers: of the forms in an automatic chunk.
@@ -192,6 +192,8 @@ class Landscape:
 
     def _chunks(self, u: Tree, owner: Tensor) -> list[tuple[int, int]]:
         total = owner.shape[0]
+        if self.chunk is None:
+            self.chunk = self.family.at_once(self.g)
         if self.chunk is None:
             with torch.no_grad():
                 form = self.family.transform(self.g, slice_rows(u, 0, 1), owner[:1])

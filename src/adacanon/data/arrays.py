@@ -23,6 +23,9 @@ class Arrays:
     file: Path
     archive: Any
 
+    def __contains__(self, key: str) -> bool:
+        return key in self.archive.files
+
     def array(self, key: str, kinds: str, shape: tuple[int | None, ...]) -> np.ndarray:
         """An array of one of numpy's kinds of types; None in a shape stands for any length above zero."""
         with _intact(self.file):
@@ -36,6 +39,11 @@ class Arrays:
                 f"got {array.shape} of {array.dtype}"
             )
         return array
+
+    def axes(self, key: str) -> int:
+        """How many axes an array has."""
+        with _intact(self.file):
+            return int(np.ndim(self.archive[key]))
 
     def labels(self, key: str, classes: int, shape: tuple[int | None, ...] = (None,)) -> np.ndarray:
         """Whole numbers in 0 .. classes - 1."""

@@ -3,10 +3,10 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from adacanon.errors import AdacanonError, InputError, ScoreError
 from adacanon.training.loop import Sitting
@@ -53,6 +53,13 @@ Training = Callable[[Run, Sitting], dict[str, float]]
 """Trains one run and returns its metrics, with "seconds" for the time that it took in all sittings."""
 
 
+class Preparation(Protocol):
+    """Computes what some runs share and leaves it on the disk."""
+
+    def __call__(self, runs: Sequence["Run"], *, show: bool) -> None:
+        """``show`` asks for a progress bar."""
+
+
 class Outcome(NamedTuple):
     """A run with its record, or with the reason why it has none."""
 
@@ -75,6 +82,7 @@ class Table:
         shares: a table whose records are taken over where method and settings are the same.
         tuned: the columns that have studies, if not all.
         space: the hyperparameters of a row and their values, where they are chosen by a study.
+        prepare: computes what the runs share, before the first of them.
     """
 
     name: str
@@ -91,6 +99,7 @@ class Table:
     space: Callable[[str], dict[str, list[Any]]] | None = None
     shares: str | None = None
     tuned: tuple[str, ...] = ()
+    prepare: Preparation | None = None
 
     def runs(
         self,

@@ -36,6 +36,8 @@ def run_missing(
     todo, failures = missing(runs, file), []
     folder = file.parent / "checkpoints"
     _remove_finished(folder, runs, todo)
+    if todo and table.prepare is not None:
+        table.prepare(todo, show=show)
     with _bars(table.name, len(runs), len(todo), show) as (progress, overall):
         if jobs > 1:
             source = in_processes(table.execute, todo, folder, jobs=jobs, seconds_between=seconds_between)

@@ -4,9 +4,11 @@ import json
 from importlib import resources
 
 from adacanon.errors import UnknownNameError
+from adacanon.experiments.cifar import CIFAR
 from adacanon.experiments.fast_clouds import FAST_CLOUDS
 from adacanon.experiments.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
+from adacanon.experiments.rotated_mnist import ROTATED_MNIST
 from adacanon.experiments.run import Table
 from adacanon.experiments.shapenet import SHAPENET
 from adacanon.experiments.toy import TOY, TOY_STRICT
@@ -17,9 +19,10 @@ from adacanon.experiments.tu_runtime import TU_RUNTIME
 
 _GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_LEVERS, TU_RUNTIME)
 _CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET)
+_IMAGES = (CIFAR, ROTATED_MNIST)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 TABLES: dict[str, Table] = {
-    table.name: table for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS, *_CLOUDS, *_FAST)
+    table.name: table for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS, *_CLOUDS, *_IMAGES, *_FAST)
 }
 
 Published = dict[str, dict[str, list[float | None]]]

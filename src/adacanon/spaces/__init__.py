@@ -6,6 +6,7 @@ from adacanon.spaces.finite import Finite
 from adacanon.spaces.orthogonal import Orthogonal, special_orthogonal
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 from adacanon.spaces.product import Product
+from adacanon.spaces.rectangles import Rectangles
 from adacanon.spaces.so3 import SO3, rotation_group, super_fibonacci
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Orthogonal",
     "OrthogonalBlocks",
     "Product",
+    "Rectangles",
     "rotation_group",
     "special_orthogonal",
     "super_fibonacci",

@@ -1,0 +1,124 @@
+"""CIFAR-10, CIFAR-100 (Krizhevsky, 2009) and MNIST (LeCun et al., 1998), each read from one file of arrays.
+
+The file holds ``{train, test}_images`` in bytes, (samples, height, width) or with channels last,
+``{train, test}_labels`` and, where it is a subset, ``{train, test}_index``, the places in the official order.
+:func:`adacanon.data.official_images.import_images` makes it from the official archives.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adacanon.data.arrays import Arrays, opened
+from adacanon.errors import DataError, UnknownNameError
+from adacanon.folders import cache_folder, data_folder
+
+PARTS = ("train", "test")
+KEYS = tuple(f"{part}_{key}" for part in PARTS for key in ("images", "labels"))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a data set is made of: shape (height, width[, channels]) of an image, classes, official counts."""
+
+    shape: tuple[int, ...]
+    classes: int
+    train: int
+    test: int
+
+
+LAYOUTS = {
+    "cifar10": Layout((32, 32, 3), 10, 50_000, 10_000),
+    "cifar100": Layout((32, 32, 3), 100, 50_000, 10_000),
+    "mnist": Layout((28, 28), 10, 60_000, 10_000),
+}
+
+
+@dataclass(frozen=True)
+class Images:
+    """One part of a data set.
+
+    Attributes:
+        pixels: (samples, channels, height, width) in bytes.
+        labels: (samples,) in 0 .. classes - 1.
+        index: (samples,), places in the official order.
+    """
+
+    pixels: Tensor
+    labels: Tensor
+    index: Tensor
+
+    def scaled(self, rows: Tensor | slice = slice(None)) -> Tensor:
+        """Images in float32 with values in [0, 1], all or some of them."""
+        return self.pixels[rows].float() / 255
+
+
+@dataclass(frozen=True)
+class ImageDataset:
+    """Training and test part, and the names of the classes in the order of their labels.
+
+    Attributes:
+        subset: whether some of the official images are left out; then say so wherever a result is shown.
+    """
+
+    name: str
+    train: Images
+    test: Images
+    class_names: tuple[str, ...]
+    subset: bool
+
+
+def load_images(name: str, *, folder: Path | None = None) -> ImageDataset:
+    """A data set from ``images/NAME.npz`` in a folder of data sets.
+
+    Args:
+        name: cifar10, cifar100 or mnist.
+        folder: of data sets; ``ADACANON_DATA`` or, for imported ones, the cache folder, if not given.
+    """
+    layout = layout_of(name)
+    keys = KEYS if name == "mnist" else (*KEYS, "class_names")
+    with opened(_file(name, folder), keys) as source:
+        names = source.array("class_names", "U", (layout.classes,)).tolist() if "class_names" in source else None
+        train, test = (_part(source, part, layout) for part in PARTS)
+    subset = len(train.labels) < layout.train or len(test.labels) < layout.test
+    return ImageDataset(name, train, test, tuple(names or map(str, range(layout.classes))), subset)
+
+
+def layout_of(name: str) -> Layout:
+    """Of a data set; a name that is not known is refused."""
+    if name not in LAYOUTS:
+        raise UnknownNameError(f"Data sets of images are {', '.join(LAYOUTS)}, got {name!r}")
+    return LAYOUTS[name]
+
+
+def file_of(name: str) -> Path:
+    """Where a data set lies in a folder of data sets."""
+    return Path("images") / f"{name}.npz"
+
+
+def _file(name: str, folder: Path | None) -> Path:
+    folders = [folder] if folder else [data_folder(), cache_folder()]
+    places = [root / file_of(name) for root in folders if root is not None]
+    for place in places:
+        if place.is_file():
+            return place
+    raise DataError(
+        f"{' and '.join(map(str, places))} {'is' if len(places) == 1 else 'are'} missing. Hint: set ADACANON_DATA to a "
+        f"folder that holds {file_of(name)}, or make it from the official files by "
+        f"adacanon.data.official_images.import_images({name!r}, FILES)"
+    )
+
+
+def _part(source: Arrays, part: str, layout: Layout) -> Images:
+    labels = source.labels(f"{part}_labels", layout.classes)
+    pixels = source.array(f"{part}_images", "u", (len(labels), *layout.shape))
+    if pixels.dtype != np.uint8:
+        raise DataError(f"{source.file}: expected {part}_images in bytes (uint8), got {pixels.dtype}")
+    key, count = f"{part}_index", len(labels)
+    index = source.array(key, "iu", (count,)).astype(np.int64) if key in source else np.arange(count)
+    images = torch.from_numpy(pixels)
+    images = images.unsqueeze(1) if images.dim() == 3 else images.permute(0, 3, 1, 2).contiguous()
+    return Images(images, torch.from_numpy(labels), torch.from_numpy(index))

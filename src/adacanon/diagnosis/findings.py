@@ -1,0 +1,122 @@
+"""The records that the doctor returns."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from adacanon.diagnosis.readings import Reading
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The network under adaptive canonicalization with K candidates, without training; in percent.
+
+    Attributes:
+        candidates: K.
+        passes: forward passes per input; a finite family has no more candidates than elements.
+        as_given: on the inputs as they are, and ``transformed`` on transformed ones.
+        changed: share of predictions that differ between the two.
+        recovered: accuracy on transformed inputs minus that of the network alone, in points, with its standard error.
+        recovered_error: standard error of ``recovered``, over samples.
+    """
+
+    candidates: int
+    passes: int
+    as_given: Reading
+    transformed: Reading
+    changed: float
+    recovered: float
+    recovered_error: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """One input: as it is, transformed, and the canonical form of the class that the search predicts for it.
+
+    Attributes:
+        truth: the label; ``before`` and ``after`` are what is predicted without and with the search.
+    """
+
+    given: Tensor
+    transformed: Tensor
+    canonical: Tensor
+    truth: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One family.
+
+    Attributes:
+        family: its name, with ``definition`` and ``meaning`` in code and in words.
+        alone_as_given: the network alone on the inputs as the family prepares them, which may cut a disc.
+        alone_transformed: the network alone on transformed inputs.
+        changed: share of its predictions that differ between the two, in percent.
+        fall: accuracy on transformed inputs minus that on inputs as given, in points, with its standard error.
+        fall_error: standard error of ``fall``, over samples.
+        searched: for each number of candidates.
+        examples: some that the search rescues and some that it spoils, where there are any.
+    """
+
+    family: str
+    definition: str
+    meaning: str
+    alone_as_given: Reading
+    alone_transformed: Reading
+    changed: float
+    fall: float
+    fall_error: float
+    searched: tuple[Searched, ...]
+    examples: tuple[Example, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the doctor found.
+
+    Attributes:
+        model: a name of the network, and ``data`` one of the data.
+        shape: of one input.
+        outputs: "logits" or "probabilities".
+        alone: the network on the inputs, untouched.
+        findings: one for each family.
+        seconds: that it took.
+    """
+
+    model: str
+    data: str
+    samples: int
+    shape: tuple[int, ...]
+    classes: int
+    class_names: tuple[str, ...]
+    outputs: str
+    seed: int
+    alone: Reading
+    findings: tuple[Finding, ...]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures; the pictures are left out."""
+        findings = [{k: v for k, v in asdict(finding).items() if k != "examples"} for finding in self.findings]
+        return {**asdict(self), "findings": findings}
+
+    def page(self) -> str:
+        """One HTML page that needs nothing else."""
+        from adacanon.reports.doctor_page import page
+
+        examples = {finding.family: [vars(example) for example in finding.examples] for finding in self.findings}
+        return page(self.as_json(), examples)
+
+    def save(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write ``index.html`` and ``doctor.json``; returns their paths."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        html, figures = folder / "index.html", folder / "doctor.json"
+        html.write_text(self.page(), encoding="utf-8")
+        figures.write_text(json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        return html, figures

@@ -1,0 +1,128 @@
+"""Digits at any angle, and a small network on them: what a training sees, and what it is tested on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
+from adacanon.data.images import ImageDataset, load_images
+from adacanon.images import Rotations
+from adacanon.training.loop import Parts
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+FAMILY = Rotations("disc")
+
+
+class SmallCNN(nn.Module):
+    """Three convolutions, each with a normalization; the maximum over the image; a linear classifier."""
+
+    def __init__(self, classes: int, *, widths: tuple[int, int, int] = (16, 32, 64)) -> None:
+        super().__init__()
+        first, second, third = widths
+        self.layers = nn.Sequential(
+            *_convolution(1, first), nn.MaxPool2d(2), *_convolution(first, second), nn.MaxPool2d(2)
+        )
+        self.last = nn.Sequential(*_convolution(second, third))
+        self.classifier = nn.Linear(third * 9, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        features = functional.adaptive_avg_pool2d(self.last(self.layers(images)), 3)
+        return self.classifier(features.flatten(1))
+
+
+def _convolution(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
+    return nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
+
+
+@dataclass(frozen=True)
+class TurnedDigits:
+    """The training images upright, then the test images at angles that the seed determines, then these upright.
+
+    Attributes:
+        parts: the test part holds the turned ones.
+        upright: the test images as they are.
+    """
+
+    images: Tensor
+    labels: Tensor
+    parts: Parts
+    upright: Tensor
+    classes: int
+
+
+@dataclass(frozen=True)
+class DigitClassifier:
+    """A network on digits.
+
+    Attributes:
+        module: from images to scores.
+        objective: from images, labels and the numbers of the images to the loss that is trained on.
+        criterion: from scores and labels to the loss that is reported.
+        augmented: whether images are turned at random whenever they are trained on.
+    """
+
+    module: nn.Module
+    data: TurnedDigits
+    objective: Callable[[Tensor, Tensor, Tensor], Tensor]
+    criterion: Loss
+    augmented: bool = False
+
+    @property
+    def labels(self) -> Tensor:
+        return self.data.labels
+
+    def scores(self, index: Tensor) -> Tensor:
+        return self.module(self.data.images[index])
+
+    def loss(self, index: Tensor) -> Tensor:
+        images = self.data.images[index]
+        return self.objective(turned(images) if self.augmented else images, self.labels[index], index)
+
+
+def plain(network: nn.Module, data: TurnedDigits, *, augmented: bool) -> DigitClassifier:
+    """A network as it is, trained with cross-entropy."""
+
+    def loss(images: Tensor, labels: Tensor, ids: Tensor) -> Tensor:
+        return functional.cross_entropy(network(images), labels)
+
+    return DigitClassifier(network, data, loss, functional.cross_entropy, augmented)
+
+
+def canonicalized(
+    network: nn.Module,
+    data: TurnedDigits,
+    maximizer: Maximizer,
+    *,
+    in_training: Maximizer | None = None,
+    forms: float | None = None,
+) -> DigitClassifier:
+    """A network under rotations, trained one-vs-rest."""
+    model = Canonicalized(network, FAMILY, maximizer, in_training=in_training)
+    return DigitClassifier(model, data, Objective(model, forms=forms), one_vs_rest)
+
+
+def turned_digits(data: ImageDataset, *, seed: int) -> TurnedDigits:
+    """All images on their discs, so that no corner tells an angle."""
+    train, test = (FAMILY.prepare(part.scaled()) for part in (data.train, data.test))
+    images = torch.cat([train, turned(test, torch.Generator().manual_seed(seed)), test])
+    labels = torch.cat([data.train.labels, data.test.labels, data.test.labels])
+    index = torch.arange(len(images))
+    first, second = len(train), len(train) + len(test)
+    parts = Parts(index[:first], index[:0], index[first:second])
+    return TurnedDigits(images, labels, parts, index[second:], len(data.class_names))
+
+
+def turned(images: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Every image by an angle of its own."""
+    angles = FAMILY.points.sample(len(images), generator=generator)
+    return FAMILY.transform(images, angles, torch.arange(len(images)))
+
+
+@lru_cache(maxsize=1)
+def mnist() -> ImageDataset:
+    """The data set, read once per process."""
+    return load_images("mnist")

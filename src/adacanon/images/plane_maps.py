@@ -1,0 +1,139 @@
+"""Families of affine maps of the plane, and products of them (paper: appendix "Additional Examples of Continuous Prior
+Maximization").
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon.core.family import Family, Searches
+from adacanon.core.pytree import Tree, map_tensors
+from adacanon.core.space import Space
+from adacanon.errors import InputError
+from adacanon.images.averaging import smaller
+from adacanon.images.checks import check_images
+from adacanon.images.chunks import images_at_once
+from adacanon.images.resampling import Outside, cut_disc, warp
+from adacanon.maximizers.grid import GridSearch
+from adacanon.spaces.finite import Finite
+from adacanon.spaces.product import Product
+
+CANDIDATES = 48
+"""Of the search that is used where none is named, in steps of 7.5 degrees for rotations."""
+
+
+class PlaneMaps(Family):
+    r"""Maps :math:`A_u` of the plane, acting on images by :math:`(\kappa_u g)(x) = g(A_u^{-1}x)`.
+
+    Conventions are those of ``images/resampling.py``.
+    """
+
+    @property
+    @abstractmethod
+    def outside(self) -> Outside:
+        """What lies outside the image."""
+
+    @property
+    @abstractmethod
+    def points(self) -> Space:
+        """The transformations, the same for all images."""
+
+    @abstractmethod
+    def maps(self, u: Tree) -> Tensor:
+        """The maps :math:`A_u` of parameters (pairs, *point), as (pairs, 2, 3)."""
+
+    def prepare(self, g: Any) -> Tensor:
+        images = check_images(type(self).__name__, g)
+        return cut_disc(images) if self.outside == "disc" else images
+
+    def space(self, g: Tensor) -> Space:
+        return self.points
+
+    def transform(self, g: Tensor, u: Tree, owner: Tensor) -> Tensor:
+        return warp(g[owner], self.maps(u), outside=self.outside)
+
+    def coarse(self, g: Tensor, size: int) -> Tensor:
+        """A smaller image of ``size`` pixels in all; maps mean the same on it."""
+        return smaller(g, size)
+
+    def at_once(self, g: Tensor) -> int:
+        return images_at_once(g)
+
+    def searches(self) -> Searches:
+        """A fixed set that holds the identity. Not on coarse views: many networks take images of one size only."""
+        return GridSearch(points=covering_set(self.points, CANDIDATES)), None
+
+
+class Composed(PlaneMaps):
+    r"""A product of families: :math:`A_{(u_1, \dots, u_n)} = A_{u_n} \cdots A_{u_1}`, the first one acts first.
+
+    The maps are multiplied and the image is resampled once. All factors must agree on what lies outside.
+
+    Example:
+        >>> from adacanon.images import Rotations, Translations
+        >>> Composed(Rotations(), Translations(0.1))
+        Composed(Rotations(outside='zero'), Translations(reach=0.1, outside='zero'))
+    """
+
+    def __init__(self, *factors: PlaneMaps) -> None:
+        if not factors or not all(isinstance(factor, PlaneMaps) for factor in factors):
+            raise InputError(
+                f"Composed takes families of maps of the plane, got {', '.join(map(repr, factors)) or 'none'}. "
+                "Hint: Composed(Rotations(), Translations(0.1)); for other families adacanon.Composition"
+            )
+        if len({factor.outside for factor in factors}) > 1:
+            raise InputError(
+                "Composed resamples once, so its factors must agree on what lies outside, "
+                f"got {', '.join(factor.outside for factor in factors)}"
+            )
+        self.factors = factors
+
+    def __repr__(self) -> str:
+        return f"Composed({', '.join(map(repr, self.factors))})"
+
+    @property
+    def outside(self) -> Outside:
+        return self.factors[0].outside
+
+    @property
+    def points(self) -> Product:
+        return Product(*(factor.points for factor in self.factors))
+
+    def maps(self, u: Tree) -> Tensor:
+        return reduce(_after, (factor.maps(v) for factor, v in zip(self.factors, u, strict=True)))
+
+
+def plane_maps(linear: Iterable[Tensor], shift: Tensor | None = None) -> Tensor:
+    """Maps (pairs, 2, 3) of the four entries of their linear part, row by row, and of shifts (pairs, 2) if there are
+    any.
+    """
+    matrix = torch.stack(list(linear), dim=-1).unflatten(-1, (2, 2))
+    shift = matrix.new_zeros(matrix.shape[:-1]) if shift is None else shift
+    return torch.cat([matrix, shift.unsqueeze(-1)], dim=-1)
+
+
+def covering_set(space: Space, count: int) -> Tree:
+    """About ``count`` points that cover a space shared by all inputs, its identity first."""
+    points = space.cover(None if isinstance(space, Finite) else count)
+    identity = map_tensors(lambda leaf: leaf.unsqueeze(0), space.identity())
+    if float(space.distance(points, identity).min()) == 0:
+        return points
+    return map_tensors(lambda e, others: torch.cat([e, others]), identity, points)
+
+
+def check_reach(family: Family, name: str, reach: float, *, below: float = torch.inf) -> None:
+    """Refuse a reach that is negative, or so large that maps are no longer invertible."""
+    if not 0 <= reach < below:
+        limit = "" if below == torch.inf else f" and below {below:g}, so that all maps are invertible"
+        raise InputError(f"{type(family).__name__} needs {name} from zero{limit}, got {name}={reach}")
+
+
+def _after(first: Tensor, second: Tensor) -> Tensor:
+    """The map that applies ``first`` and then ``second``."""
+    first, second = (maps.to(torch.promote_types(first.dtype, second.dtype)) for maps in (first, second))
+    product = second[..., :2] @ first
+    return torch.cat([product[..., :2], product[..., 2:] + second[..., 2:]], dim=-1)
