@@ -30,6 +30,7 @@ SECTIONS = (
     "pointnet_step",
     "search_cost",
     "evaluation_cost",
+    "views",
     "anlsf_epoch",
     "memory",
     "search_errors",

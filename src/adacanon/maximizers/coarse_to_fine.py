@@ -75,10 +75,10 @@ class CoarseToFine(Maximizer):
         with landscape.coarse(self.size, reduced=self.reduced) as view:
             blocks = self.search.candidates(landscape, generator)
             points, values = best_few(view, blocks, self.keep if self.contenders else 1)
-            if self.calibration is not None:
+            several = values.shape[2] > 1  # one class cannot be ranked wrongly
+            if self.calibration is not None and several:
                 self.calibration.learn(landscape, view, map_tensors(lambda leaf: leaf[0], points), generator=generator)
                 values = self.calibration(values)
-            several = values.shape[2] > 1  # one class cannot be ranked wrongly
             pilot = pilot_of(landscape, view, points, values, self.calibration) if self.pilot and several else None
         if pilot:
             values = values + pilot.shift
