@@ -20,7 +20,7 @@ HEADLINES = {
     "pointnet_step": {"pointnet_step_over_plain", "pointnet_naive_over_ours"},
     "search_cost": {"forwards_for_99_percent"},
     "evaluation_cost": {"eval_forwards"},
-    "views": {"contenders_right"},
+    "views": set(),
     "anlsf_epoch": {"anlsf_epoch_over_gin"},
 }
 
