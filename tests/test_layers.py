@@ -26,7 +26,7 @@ ALLOWED = {
     "data": PLACES,
     "training": {"errors"},
     "reports": {"errors"},
-    "experiments": ENGINE | {"graphs", "points", "baselines", "data", "training", "reports"},
+    "experiments": ENGINE | {"folders", "graphs", "points", "baselines", "data", "training", "reports"},
     "cli": {"errors", "experiments", "reports"},
 }
 CORE_MAY_IMPORT = {"abc", "collections", "contextlib", "dataclasses", "typing", "torch", "adacanon"}
