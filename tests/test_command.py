@@ -40,7 +40,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert stopped.value.code == 0
     printed = capsys.readouterr().out
-    assert all(name in printed for name in ("demo", "list", "run", "tune", "report", "data"))
+    assert all(name in printed for name in ("demo", "list", "run", "tune", "report", "figure", "data"))
 
 
 @pytest.mark.parametrize(

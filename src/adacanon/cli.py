@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
     raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
 from adacanon.errors import AdacanonError
+from adacanon.experiments.cloud_figures import write_figure
 from adacanon.experiments.import_data import describe_import
 from adacanon.experiments.run import Run, Table, records_by_row
 from adacanon.experiments.runner import run_missing, summary_of
@@ -147,6 +148,30 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """Draw a figure on point clouds; a network that no run has left in the cache folder is trained first."""
+
+    name: tyro.conf.Positional[Literal["stability", "continuity", "chairs"]]
+    """``stability`` is drawn from its records, the others from networks of the table ``modelnet``."""
+    preset: Preset = "cpu"
+    """Whose runs are meant."""
+    threads: int = 2
+    """Threads of torch."""
+    results: Path = RESULTS
+    """Folder of the records; pictures go to ``figures`` in it."""
+    pages: Path = Path("build")
+    """Folder of pages, which hold data and are not for everyone."""
+
+    def __call__(self) -> int:
+        import torch
+
+        torch.set_num_threads(max(1, self.threads))
+        for path in write_figure(self.name, self.results, self.pages, self.preset):
+            print(path)
+        return 0
+
+
+@dataclass(frozen=True)
 class Demo:
     """Train every method on a small version of the toy problem and write a page about it."""
 
@@ -195,6 +220,7 @@ Command = (
     | Annotated[Execute, tyro.conf.subcommand("run")]
     | Annotated[Tune, tyro.conf.subcommand("tune")]
     | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Figure, tyro.conf.subcommand("figure")]
     | Annotated[Data, tyro.conf.subcommand("data")]
 )
 

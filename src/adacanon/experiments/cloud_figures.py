@@ -1,0 +1,69 @@
+"""The figures on clouds by name: from records, or from networks that `modelnet` has left in the cache folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from adacanon.experiments import chairs, continuity, modelnet
+from adacanon.experiments.continuity import CONTINUITY
+from adacanon.experiments.run import Run, checkpoint_of
+from adacanon.experiments.runner import summary_of
+from adacanon.experiments.stability import AT_RANDOM, STABILITY, curve
+from adacanon.folders import cache_folder
+from adacanon.reports import continuity_figure, gallery, stability_figure
+from adacanon.training.loop import Sitting
+
+Files = dict[str, bytes]
+"""Name -> content. Pages hold the points of shapes, whose licences do not allow to pass them on: they are not for the
+results that are committed."""
+
+SHAPE, STEPS = 0, 513
+"""The test shape on whose path `continuity` is drawn, and the clouds on it."""
+
+
+def draw_stability(results: Path, preset: str) -> Files:
+    """From the records of `stability`."""
+    summary = summary_of(STABILITY, STABILITY.runs(preset=preset), results / f"{STABILITY.name}.jsonl")
+    return {"stability.png": stability_figure.draw(curve(summary), at_random=AT_RANDOM)}
+
+
+def draw_continuity(results: Path, preset: str) -> Files:
+    """From the networks of its rows."""
+    curves = {
+        run.row: continuity.scores_on_the_way(run, _sitting(run), shape=SHAPE, steps=STEPS)
+        for run in CONTINUITY.runs(splits=1, preset=preset)
+    }
+    return {"continuity.png": continuity_figure.draw(curves)}
+
+
+def draw_chairs(results: Path, preset: str) -> Files:
+    """A picture, and a page on which the chairs are turned by hand, from the network of AC-PointNet."""
+    options = modelnet.settings(chairs.METHOD, "accuracy", preset)
+    run = Run.of("modelnet", chairs.METHOD, "accuracy", 0, options)
+    shown = chairs.gallery(run, _sitting(run))
+    return {"chairs.png": gallery.draw(shown), "chairs.html": gallery.page(shown).encode()}
+
+
+FIGURES: dict[str, Callable[[Path, str], Files]] = {
+    "stability": draw_stability,
+    "continuity": draw_continuity,
+    "chairs": draw_chairs,
+}
+
+
+def write_figure(name: str, results: Path, pages: Path, preset: str) -> list[Path]:
+    """Draw a figure; pictures go to the results, pages elsewhere. Returns where they are."""
+    written = []
+    for file, content in FIGURES[name](results, preset).items():
+        path = (pages if file.endswith(".html") else results / "figures") / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        written.append(path)
+    return written
+
+
+def _sitting(run: Run) -> Sitting:
+    """A network that is missing is trained, now and then its state is kept beside the networks."""
+    return Sitting(
+        checkpoint_of(run, cache_folder() / "networks" / "unfinished"),
+        on_epoch=lambda epoch, loss: print(f"{run.row}, epoch {epoch}: loss {loss:.3f}", flush=True),
+    )
