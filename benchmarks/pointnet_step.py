@@ -53,9 +53,9 @@ def steps(
     objective = fast_objective(network, draws=options.draws, size=options.size)
     ordinary = OrdinaryPointNet(options.classes)
     return {
-        "plain": lambda: _step(network, lambda: one_vs_rest(network(clouds), labels)),
-        "ours": lambda: _step(objective, lambda: objective(clouds, labels)),
-        "ordinary": lambda: _step(ordinary, lambda: one_vs_rest(ordinary(clouds), labels)),
+        "plain": lambda: step(network, lambda: one_vs_rest(network(clouds), labels)),
+        "ours": lambda: step(objective, lambda: objective(clouds, labels)),
+        "ordinary": lambda: step(ordinary, lambda: one_vs_rest(ordinary(clouds), labels)),
         "naive": lambda: naive_step(network, clouds, labels, draws=options.draws),
     }
 
@@ -103,7 +103,8 @@ def section(options: argparse.Namespace) -> measure.Section:
     return headline, rows
 
 
-def _step(module: nn.Module, loss: Callable[[], Tensor]) -> None:
+def step(module: nn.Module, loss: Callable[[], Tensor]) -> None:
+    """Leave the gradients of a loss in the parameters."""
     module.train()
     module.zero_grad()
     loss().backward()

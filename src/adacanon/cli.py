@@ -13,11 +13,11 @@ except ModuleNotFoundError as error:
 
 from adacanon.errors import AdacanonError
 from adacanon.experiments.cloud_figures import write_figure
+from adacanon.experiments.data_sets import clouds, graphs
 from adacanon.experiments.import_data import describe_import
 from adacanon.experiments.run import Run, Table, records_by_row
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
-from adacanon.experiments.tu_data import data_sets
 from adacanon.experiments.tuning import TRIALS, tune
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
@@ -38,7 +38,8 @@ class List:
     def __call__(self) -> int:
         counts = {name: records_by_row(table, _file(self.results, table)) for name, table in TABLES.items()}
         show_progress(Progress(name, TABLES[name].title, rows) for name, rows in counts.items())
-        show_data_sets(data_sets())
+        for data_sets in (graphs(), clouds()):
+            show_data_sets(data_sets)
         return 0
 
 
