@@ -10,17 +10,28 @@ from torch import Tensor, nn
 
 from adacanon import Canonicalized
 from adacanon.baselines.pca_frames import PCAAligned
-from adacanon.errors import DataError
-from adacanon.experiments import continuity, invariance, kept, modelnet, stability
+from adacanon.errors import DataError, InputError, UnknownNameError
+from adacanon.experiments import (
+    chairs,
+    cloud_figures,
+    continuity,
+    invariance,
+    kept,
+    modelnet,
+    posed_clouds,
+    stability,
+)
+from adacanon.experiments.cloud_figures import write_figure
 from adacanon.experiments.continuity import CONTINUITY, FIXED
 from adacanon.experiments.invariance import ALIGNED, INVARIANCE, SEARCHES, rotation_errors, searched
 from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.stability import AT_RANDOM, STABILITY, Course, curve
 from adacanon.maximizers import CoarseToFine, RandomSearch
+from adacanon.reports import continuity_figure
 from adacanon.spaces import SO3
 from adacanon.training.loop import Sitting
-from adacanon.training.records import read_records
+from adacanon.training.records import append_record, read_records
 from small_clouds import POINTS, small_modelnet
 
 FEW: Settings = {"epochs": 2, "batch": 4, "points": POINTS}
@@ -52,6 +63,9 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def network_settings(row: str) -> Settings:
     full = modelnet.settings(row, "accuracy", "cpu")
     return {**full, **FEW, **(SMALL if "draws" in full else {})}
+
+
+SETTINGS = {row: network_settings(row) for row in modelnet.ROWS}
 
 
 def network_run(row: str, **other: Any) -> Run:
@@ -257,3 +271,54 @@ class TestInvariance:
         every = SEARCHES["every one of 16 refined"]
         assert every is not None
         assert (every.every, every.samples) == (True, 16)
+
+
+class TestFigures:
+    @pytest.fixture(autouse=True)
+    def small_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(posed_clouds, "modelnet", modelnet.modelnet)
+        monkeypatch.setattr(modelnet, "settings", lambda row, column, preset: SETTINGS[row])
+        monkeypatch.setattr(chairs, "KIND", "disc")
+        monkeypatch.setattr(cloud_figures, "STEPS", 9)
+
+    def test_chairs_are_a_picture_among_the_results_and_a_page_elsewhere(self, tmp_path: Path) -> None:
+        picture, page = write_figure("chairs", tmp_path / "results", tmp_path / "pages", preset="cpu")
+        assert picture == tmp_path / "results" / "figures" / "chairs.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert page == tmp_path / "pages" / "chairs.html"
+        assert "test discs" in page.read_text()
+
+    def test_continuity_is_drawn_of_all_rows_or_of_some(
+        self, tmp_path: Path, trainings: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        drawn: list[list[str]] = []
+        monkeypatch.setattr(continuity_figure, "draw", lambda curves: drawn.append(list(curves)) or b"")
+        write_figure("continuity", tmp_path, tmp_path, preset="cpu", rows=("pointnet", "AC-PointNet"))
+        write_figure("continuity", tmp_path, tmp_path, preset="cpu")
+        assert drawn == [["PointNet", "AC-PointNet"], list(CONTINUITY.rows)]
+        assert sorted(trainings) == sorted(row for row in CONTINUITY.rows if not row.endswith(FIXED))
+
+    def test_another_curve_is_another_picture(self) -> None:
+        smooth, jumping = torch.linspace(0, 1, 65)[:, None].repeat(1, 3), (torch.arange(65) > 30).float()[:, None]
+        pictures = {continuity_figure.draw({"one": curve}) for curve in (smooth, jumping)}
+        assert len(pictures) == 2
+        assert all(picture.startswith(b"\x89PNG") for picture in pictures)
+
+    def test_stability_is_drawn_from_all_some_or_no_records(self, tmp_path: Path) -> None:
+        pictures = set()
+        for count in (0, 1, 16):
+            results = tmp_path / str(count)
+            for number, run in enumerate(STABILITY.runs()[:count]):
+                metrics = {"distance": 90 / (1 + number), "median": 0.0, "kept": 10.0, "epoch": number + 1.0}
+                named = {"key": run.key, "table": run.table, "row": run.row, "column": run.column, "split": 0}
+                append_record(results / "stability.jsonl", {**named, "metrics": metrics, "seconds": 1.0})
+            (path,) = write_figure("stability", results, results, preset="cpu")
+            pictures.add(path.read_bytes())
+        assert len(pictures) == 3
+        assert all(picture.startswith(b"\x89PNG") for picture in pictures)
+
+    def test_rows_that_a_figure_does_not_have_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="chairs has one method and no rows, got PointNet"):
+            write_figure("chairs", tmp_path, tmp_path, preset="cpu", rows=("PointNet",))
+        with pytest.raises(UnknownNameError, match="Rows of continuity are"):
+            write_figure("continuity", tmp_path, tmp_path, preset="cpu", rows=("GIN",))

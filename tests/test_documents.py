@@ -23,7 +23,7 @@ def test_the_code_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize(
     "document",
-    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("graphs.md", "searches.md", "speed.md"))],
+    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("clouds.md", "graphs.md", "searches.md", "speed.md"))],
     ids=lambda path: path.name,
 )
 def test_the_tables_of_the_documents_come_from_the_committed_results(document: Path) -> None:
@@ -50,6 +50,8 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", [ROOT / "ARCHITECTURE.md"], ids=lambda path: path.name)
 def test_files_that_the_architecture_names_exist(document: Path) -> None:
-    named = re.findall(r"`((?:core|spaces|maximizers|graphs|points|data|experiments)/\w+\.py)`", document.read_text())
+    named = re.findall(
+        r"`((?:core|spaces|maximizers|graphs|points|data|experiments|reports)/\w+\.py)`", document.read_text()
+    )
     assert len(named) > 15
     assert [name for name in named if not (ROOT / "src" / "adacanon" / name).exists()] == []

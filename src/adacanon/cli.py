@@ -154,6 +154,8 @@ class Figure:
 
     name: tyro.conf.Positional[Literal["stability", "continuity", "chairs"]]
     """``stability`` is drawn from its records, the others from networks of the table ``modelnet``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows of ``continuity``, separated by spaces or commas."""
     preset: Preset = "cpu"
     """Whose runs are meant."""
     threads: int = 2
@@ -161,13 +163,14 @@ class Figure:
     results: Path = RESULTS
     """Folder of the records; pictures go to ``figures`` in it."""
     pages: Path = Path("build")
-    """Folder of pages, which hold data and are not for everyone."""
+    """Folder of pages; they hold points of the data sets, which may not be passed on."""
 
     def __call__(self) -> int:
         import torch
 
         torch.set_num_threads(max(1, self.threads))
-        for path in write_figure(self.name, self.results, self.pages, self.preset):
+        rows = _names(self.rows)
+        for path in write_figure(self.name, self.results, self.pages, preset=self.preset, rows=rows):
             print(path)
         return 0
 

@@ -19,9 +19,9 @@ METHOD, KIND, COUNT, SHOWN = "AC-PointNet", "chair", 20, 1024
 """The method, the class, how many of its shapes, and of how many points they are drawn."""
 
 
-def gallery(run: Run, sitting: Sitting, *, kind: str = KIND, count: int = COUNT, shown: int = SHOWN) -> Gallery:
+def gallery(run: Run, sitting: Sitting, *, kind: str | None = None, count: int = COUNT, shown: int = SHOWN) -> Gallery:
     """Random test shapes of a class, and the forms that the network of a run of `modelnet` chooses for that class."""
-    options = run.options()
+    options, kind = run.options(), kind or KIND
     data = posed_clouds.modelnet(options["classes"], options["points"])
     if kind not in data.class_names:
         raise InputError(f"Classes are {', '.join(data.class_names)}; got {kind!r}")

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from adacanon.errors import InputError
 from adacanon.experiments import chairs, continuity, modelnet
 from adacanon.experiments.continuity import CONTINUITY
 from adacanon.experiments.run import Run, checkpoint_of
 from adacanon.experiments.runner import summary_of
 from adacanon.experiments.stability import AT_RANDOM, STABILITY, curve
+from adacanon.experiments.tables import checked_rows
 from adacanon.folders import cache_folder
 from adacanon.reports import continuity_figure, gallery, stability_figure
 from adacanon.training.loop import Sitting
@@ -20,45 +22,52 @@ SHAPE, STEPS = 0, 513
 """The test shape on whose path `continuity` is drawn, and the clouds on it."""
 
 
-def draw_stability(results: Path, preset: str) -> Files:
+def draw_stability(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """From the records of `stability`."""
+    _check_no_rows("stability", rows)
     summary = summary_of(STABILITY, STABILITY.runs(preset=preset), results / f"{STABILITY.name}.jsonl")
     return {"stability.png": stability_figure.draw(curve(summary), at_random=AT_RANDOM)}
 
 
-def draw_continuity(results: Path, preset: str) -> Files:
+def draw_continuity(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """From the networks of its rows."""
     curves = {
         run.row: continuity.scores_on_the_way(run, _sitting(run), shape=SHAPE, steps=STEPS)
-        for run in CONTINUITY.runs(splits=1, preset=preset)
+        for run in CONTINUITY.runs(rows=checked_rows(CONTINUITY, rows), splits=1, preset=preset)
     }
     return {"continuity.png": continuity_figure.draw(curves)}
 
 
-def draw_chairs(results: Path, preset: str) -> Files:
+def draw_chairs(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """A picture, and a page on which the chairs are turned by hand, from the network of AC-PointNet."""
+    _check_no_rows("chairs", rows)
     options = modelnet.settings(chairs.METHOD, "accuracy", preset)
     run = Run.of("modelnet", chairs.METHOD, "accuracy", 0, options)
     shown = chairs.gallery(run, _sitting(run))
     return {"chairs.png": gallery.draw(shown), "chairs.html": gallery.page(shown).encode()}
 
 
-FIGURES: dict[str, Callable[[Path, str], Files]] = {
+FIGURES: dict[str, Callable[[Path, str, tuple[str, ...]], Files]] = {
     "stability": draw_stability,
     "continuity": draw_continuity,
     "chairs": draw_chairs,
 }
 
 
-def write_figure(name: str, results: Path, pages: Path, preset: str) -> list[Path]:
-    """Draw a figure; pictures go to the results, pages elsewhere. Returns where they are."""
+def write_figure(name: str, results: Path, pages: Path, *, preset: str, rows: tuple[str, ...] = ()) -> list[Path]:
+    """Draw a figure, of all rows if none are named; pictures go to the results, pages elsewhere. Returns where."""
     written = []
-    for file, content in FIGURES[name](results, preset).items():
+    for file, content in FIGURES[name](results, preset, rows).items():
         path = (pages if file.endswith(".html") else results / "figures") / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         written.append(path)
     return written
+
+
+def _check_no_rows(name: str, rows: tuple[str, ...]) -> None:
+    if rows:
+        raise InputError(f"{name} has one method and no rows, got {', '.join(rows)}")
 
 
 def _sitting(run: Run) -> Sitting:
