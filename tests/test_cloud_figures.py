@@ -287,6 +287,8 @@ class TestFigures:
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert page == tmp_path / "pages" / "chairs.html"
         assert "test discs" in page.read_text()
+        kept_files = [file for file in (tmp_path / "cache" / "networks").rglob("*") if file.is_file()]
+        assert len(kept_files) == 1
 
     def test_continuity_is_drawn_of_all_rows_or_of_some(
         self, tmp_path: Path, trainings: list[str], monkeypatch: pytest.MonkeyPatch

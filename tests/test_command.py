@@ -193,6 +193,16 @@ class TestList:
         assert any("adacanon data import" in " ".join(line) for line in lines)
         assert not (tmp_path / "cache").exists()
 
+    def test_a_damaged_file_of_clouds_is_named(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "pointclouds" / "modelnet40.npz"
+        file.parent.mkdir()
+        file.write_bytes(b"PK\x03\x04 and nothing else")
+        monkeypatch.setenv("ADACANON_DATA", str(tmp_path))
+        assert main(["list", "--results", str(tmp_path)]) == 2
+        assert f"{file} is damaged" in capsys.readouterr().err
+
     def test_one_data_set_may_be_present_alone(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:

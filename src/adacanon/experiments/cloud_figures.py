@@ -1,6 +1,7 @@
 """The figures on clouds by name: from records, or from networks that `modelnet` has left in the cache folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from adacanon.errors import InputError
@@ -12,6 +13,7 @@ from adacanon.experiments.stability import AT_RANDOM, STABILITY, curve
 from adacanon.experiments.tables import checked_rows
 from adacanon.folders import cache_folder
 from adacanon.reports import continuity_figure, gallery, stability_figure
+from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.loop import Sitting
 
 Files = dict[str, bytes]
@@ -31,10 +33,10 @@ def draw_stability(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
 
 def draw_continuity(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """From the networks of its rows."""
-    curves = {
-        run.row: continuity.scores_on_the_way(run, _sitting(run), shape=SHAPE, steps=STEPS)
-        for run in CONTINUITY.runs(rows=checked_rows(CONTINUITY, rows), splits=1, preset=preset)
-    }
+    curves = {}
+    for run in CONTINUITY.runs(rows=checked_rows(CONTINUITY, rows), splits=1, preset=preset):
+        with _sitting(run) as sitting:
+            curves[run.row] = continuity.scores_on_the_way(run, sitting, shape=SHAPE, steps=STEPS)
     return {"continuity.png": continuity_figure.draw(curves)}
 
 
@@ -43,7 +45,8 @@ def draw_chairs(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     _check_no_rows("chairs", rows)
     options = modelnet.settings(chairs.METHOD, "accuracy", preset)
     run = Run.of("modelnet", chairs.METHOD, "accuracy", 0, options)
-    shown = chairs.gallery(run, _sitting(run))
+    with _sitting(run) as sitting:
+        shown = chairs.gallery(run, sitting)
     return {"chairs.png": gallery.draw(shown), "chairs.html": gallery.page(shown).encode()}
 
 
@@ -70,9 +73,11 @@ def _check_no_rows(name: str, rows: tuple[str, ...]) -> None:
         raise InputError(f"{name} has one method and no rows, got {', '.join(rows)}")
 
 
-def _sitting(run: Run) -> Sitting:
-    """A network that is missing is trained, now and then its state is kept beside the networks."""
-    return Sitting(
-        checkpoint_of(run, cache_folder() / "networks" / "unfinished"),
-        on_epoch=lambda epoch, loss: print(f"{run.row}, epoch {epoch}: loss {loss:.3f}", flush=True),
+@contextmanager
+def _sitting(run: Run) -> Iterator[Sitting]:
+    """A network that is missing is trained; its state is kept now and then, until the figure is there."""
+    checkpoint = checkpoint_of(run, cache_folder() / "networks" / "unfinished")
+    yield Sitting(
+        checkpoint, on_epoch=lambda epoch, loss: print(f"{run.row}, epoch {epoch}: loss {loss:.3f}", flush=True)
     )
+    remove_checkpoint(checkpoint)

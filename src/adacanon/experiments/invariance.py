@@ -25,14 +25,14 @@ ANCHORED = AnchoredSearch(48)
 SEARCHES: dict[str, Maximizer | None] = {
     ALIGNED: None,
     "random": RandomSearch(50),
-    "random, 200 draws": RandomSearch(200),
+    "random (200 draws)": RandomSearch(200),
     "refined": SampleAndRefine(50, steps=3),
     "every one of 16 refined": SampleAndRefine(16, steps=3, every=True),
     "anchored": ANCHORED,
-    "anchored, refined": AnchoredSearch(48, steps=3),
+    "anchored and refined": AnchoredSearch(48, steps=3),
     "coarse to fine": CoarseToFine(RandomSearch(50), size=32),
-    "coarse to fine, anchored": CoarseToFine(ANCHORED, size=32, reduced=False),
-    "successive halving, anchored": SuccessiveHalving(ANCHORED, (Rung(32, 4, steps=3),), steps=3, reduced=False),
+    "coarse to fine (anchored)": CoarseToFine(ANCHORED, size=32, reduced=False),
+    "successive halving (anchored)": SuccessiveHalving(ANCHORED, (Rung(32, 4, steps=3),), steps=3, reduced=False),
 }
 """Row -> search; principal axes are an ordinary canonicalization of the same network, without one."""
 
