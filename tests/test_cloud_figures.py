@@ -248,7 +248,7 @@ class TestInvariance:
             assert all(math.isfinite(value) for value in metrics.values())
             assert {name for name, _ in INVARIANCE.also} < set(metrics)
             if row == ALIGNED:
-                assert metrics["jump_share"] == pytest.approx(100)
+                assert metrics["jump_share"] == metrics["winner_share"] == pytest.approx(100)
             if row.startswith(("anchored", ALIGNED)):
                 assert metrics["moved_share"] < 1e-3
         assert trainings == ["AC-PointNet"]
@@ -262,6 +262,17 @@ class TestInvariance:
         scores = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
         rotated = torch.stack([scores, torch.tensor([[0.0, 1.0], [0.0, 1.0]]), scores, scores + 4])
         assert rotation_errors(scores, rotated) == pytest.approx((12.5, 50.0, (2 + 16) / 16))
+
+    def test_the_winner_may_be_steady_where_others_jump(self) -> None:
+        class Swapping(nn.Module):
+            """Two classes that change places, and a third that jumps far below them."""
+
+            def forward(self, clouds: Tensor) -> Tensor:
+                t = clouds[:, 0, 0]
+                return torch.stack([5 + (t > 1.5), 6 - (t > 1.5).to(t), -9.0 * (t > 0.5)], 1)
+
+        paths = torch.arange(4.0).reshape(1, 4, 1, 1).expand(2, 4, 2, 3)
+        assert invariance.mean_jumps(Swapping(), paths, batch=3) == (9.0, 0.0)
 
     def test_the_asked_for_ways_are_there(self) -> None:
         network = nn.Linear(3, 2)

@@ -55,6 +55,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     return {
         COLUMN: float(finest.mean()) / unit,
         "largest": float(finest.max()) / unit,
+        "winner": float(largest_jumps(on_the_way.amax(2, keepdim=True)).mean()) / unit,
         **coarser,
         "accuracy": 100 * float((scores.argmax(1) == labels).double().mean()),
         "seconds": time.perf_counter() - begin,
@@ -107,13 +108,15 @@ CONTINUITY = Table(
     also=(
         *((f"jump_{n}", f"{n} x coarser") for n in COARSER),
         ("largest", "largest of all"),
+        ("winner", "winner"),
         ("accuracy", "accuracy"),
     ),
     notes=(
         "Networks of the first split of `modelnet`, read from the cache folder or trained anew. 'jump' is the mean "
         "over 8 paths of the largest change of a score between two of 1,025 clouds on the path, in units of the "
         "deviation of scores between test shapes; beside it the same with 4 and 16 times longer steps. Of a function "
-        "with bounded slope these are 4 and 16 times larger, of one that jumps they are the same.",
+        "with bounded slope these are 4 and 16 times larger, of one that jumps they are the same. 'winner' is the "
+        "largest score alone, which decides.",
         "'AC-PointNet' searches as in `modelnet`, coarse to fine; 'fixed candidates' is the same network with all "
         "draws on the whole cloud, whose maximum is continuous. PointNet sees poses, and is here to show what "
         "deformation alone does.",
