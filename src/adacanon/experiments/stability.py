@@ -153,6 +153,6 @@ STABILITY = Table(
         "The paper shows a figure without printing its values. Ours is "
         "[figures/stability.png](figures/stability.png), drawn from these records by `adacanon figure stability`.",
         "Rows go on from one another: with several jobs some epochs are trained twice. The preset `cpu` takes about "
-        "20 minutes of one core.",
+        "16 minutes of one core.",
     ),
 )

@@ -27,8 +27,8 @@ def draw(curve: Mapping[int, Cell], *, at_random: float) -> bytes:
     axis.axhline(at_random, color="black", linestyle=":", linewidth=1, label="independent random rotations")
     axis.errorbar(epochs, means, yerr=errors, color=COLOUR, marker="o", markersize=4, capsize=3, label="AC-PointNet")
     axis.set_xlabel("epoch")
-    axis.set_ylabel("distance from the epoch before, degrees")
-    axis.set_ylim(0, 1.1 * at_random)
+    axis.set_ylabel("degrees from the epoch before")
+    axis.set_ylim(0, 1.35 * at_random)
     axis.xaxis.get_major_locator().set_params(integer=True)
     axis.legend(loc="upper right", fontsize=8, frameon=False)
     for side in ("top", "right"):
