@@ -28,6 +28,8 @@ ROOT = Path(__file__).parents[1]
 
 SECTIONS = (
     "pointnet_step",
+    "dgcnn_step",
+    "cloud_networks",
     "search_cost",
     "evaluation_cost",
     "views",

@@ -61,7 +61,7 @@ def filled(document: str, known: dict[str, str]) -> str:
 
 def _markdown(rows: list[Row], left_out: str | None = None) -> str:
     names = [name for name in rows[0] if name != left_out]
-    cells = [["–" if row[name] is None else text(row[name]) for name in names] for row in rows]
+    cells = [[text(row[name]) for name in names] for row in rows]
     lines = [names, ["---"] * len(names), *cells]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -112,7 +112,9 @@ def table(rows: list[Row]) -> str:
 
 
 def text(value: object) -> str:
-    """A number with four digits, anything else as it is."""
+    """A number with four digits, a dash for nothing, anything else as it is."""
+    if value is None:
+        return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

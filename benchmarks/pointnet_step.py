@@ -55,9 +55,9 @@ def steps(
     objective.train()(clouds, labels, ids)
     ordinary = OrdinaryPointNet(options.classes)
     return {
-        "plain": lambda: _step(network, lambda: one_vs_rest(network(clouds), labels)),
-        "ours": lambda: _step(objective, lambda: objective(clouds, labels, ids)),
-        "ordinary": lambda: _step(ordinary, lambda: one_vs_rest(ordinary(clouds), labels)),
+        "plain": lambda: step(network, lambda: one_vs_rest(network(clouds), labels)),
+        "ours": lambda: step(objective, lambda: objective(clouds, labels, ids)),
+        "ordinary": lambda: step(ordinary, lambda: one_vs_rest(ordinary(clouds), labels)),
         "naive": lambda: naive_step(network, clouds, labels, draws=options.draws),
     }
 
@@ -106,7 +106,8 @@ def section(options: argparse.Namespace) -> measure.Section:
     return headline, rows
 
 
-def _step(module: nn.Module, loss: Callable[[], Tensor]) -> None:
+def step(module: nn.Module, loss: Callable[[], Tensor]) -> None:
+    """Leave the gradients of a loss in the parameters."""
     module.train()
     module.zero_grad()
     loss().backward()

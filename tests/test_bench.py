@@ -15,7 +15,7 @@ from benchmarks.scaling import slope
 
 from adacanon.experiments.posed_clouds import modelnet
 
-WITHOUT_DATA = ("memory", "search_errors", "scaling")
+WITHOUT_DATA = ("dgcnn_step", "cloud_networks", "memory", "search_errors", "scaling")
 HEADLINES = {
     "pointnet_step": {"pointnet_step_over_plain", "pointnet_naive_over_ours"},
     "search_cost": {"forwards_for_99_percent"},

@@ -13,7 +13,8 @@ from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
 from adacanon.experiments import modelnet, shapenet, steadiness
-from adacanon.experiments.cloud_methods import ADAPTIVE, build, method_of, searches
+from adacanon.experiments.cloud_methods import ADAPTIVE, build, method_of
+from adacanon.experiments.fast_clouds import searches
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.posed_clouds import VERTICAL, posed, turned
 from adacanon.experiments.posed_shapes import PartFinder, part_figures, posed_shapes
@@ -21,7 +22,8 @@ from adacanon.experiments.run import Run, Settings, Table, taken_over
 from adacanon.experiments.runner import run_missing
 from adacanon.experiments.shapenet import SHAPENET
 from adacanon.experiments.tables import TABLES, published
-from adacanon.maximizers import CoarseToFine, RandomSearch, Remembered
+from adacanon.maximizers import CoarseToFine, GridSearch, RandomSearch, Remembered
+from adacanon.maximizers.remembered import Memory
 from adacanon.points import DGCNN, PointNet
 from adacanon.training.loop import Sitting
 from adacanon.training.records import read_records
@@ -174,13 +176,13 @@ class TestRows:
 
     def test_an_adaptive_row_searches_as_its_settings_say(self) -> None:
         whole = searches({"draws": 9}, samples=5)
-        assert whole == (RandomSearch(9), RandomSearch(9))
-        options = {"draws": 9, "size": 16, "keep": 1, "contenders": 2, "slots": 3}
+        assert whole == (RandomSearch(9), None)
+        options = {**ADAPTIVE["cpu"], "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
         evaluation, training = searches(options, samples=5)
         assert isinstance(evaluation, CoarseToFine)
         assert isinstance(training, CoarseToFine)
         assert (evaluation.size, evaluation.contenders, training.contenders) == (16, 2, 0)
-        assert evaluation.search == RandomSearch(9)
+        assert evaluation.search == GridSearch(30)
         assert isinstance(training.search, Remembered)
         assert training.search.memory.samples == 5
 
@@ -189,7 +191,7 @@ class TestRows:
         learner = build("AC-PointNet", data, {**small_run(MODELNET, "AC-PointNet").options(), "slots": 2}, seed=0)
         learner.module.train()
         learner.loss(torch.tensor([1, 4, 6])).backward()
-        (memory,) = learner.module.learnt
+        (memory,) = (learnt for learnt in learner.module.learnt if isinstance(learnt, Memory))
         assert memory.known.nonzero().flatten().tolist() == [1, 4, 6]
 
 

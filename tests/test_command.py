@@ -40,7 +40,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert stopped.value.code == 0
     printed = capsys.readouterr().out
-    assert all(name in printed for name in ("demo", "list", "run", "tune", "report", "data", "doctor"))
+    assert all(name in printed for name in ("demo", "list", "run", "tune", "report", "figure", "data", "doctor"))
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,10 @@ class TestList:
         assert heading in lines
         assert ["ENZYMES", "yes", "600", "6", "32.63", "62.14", "3", "18"] in lines
         assert ["PTC", "yes", "344", "2", "14.29", "14.69", "18", "0"] in lines
+        assert ["data set", "present", "train", "validation", "test", "classes", "parts", "points"] in lines
+        assert ["ModelNet40", "yes", "9843", "0", "2468", "40", "0", "1024"] in lines
+        assert ["ModelNet10", "yes", "3991", "0", "908", "10", "0", "1024"] in lines
+        assert ["ShapeNet", "yes", "1989", "258", "855", "16", "50", "1024"] in lines
 
     def test_it_says_what_is_not_present_and_fetches_nothing(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -184,7 +188,20 @@ class TestList:
         lines = self.listing(capsys, tmp_path)
         assert [line[-1] for line in lines if line[0] in (*NAMES, "PTC")] == ["no"] * 5
         assert any("set ADACANON_DATA to a folder" in " ".join(line) for line in lines)
+        clouds = ("ModelNet40", "ModelNet10", "ShapeNet")
+        assert [line[-1] for line in lines if line[0] in clouds] == ["no"] * 3
+        assert any("adacanon data import" in " ".join(line) for line in lines)
         assert not (tmp_path / "cache").exists()
+
+    def test_a_damaged_file_of_clouds_is_named(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "pointclouds" / "modelnet40.npz"
+        file.parent.mkdir()
+        file.write_bytes(b"PK\x03\x04 and nothing else")
+        monkeypatch.setenv("ADACANON_DATA", str(tmp_path))
+        assert main(["list", "--results", str(tmp_path)]) == 2
+        assert f"{file} is damaged" in capsys.readouterr().err
 
     def test_one_data_set_may_be_present_alone(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

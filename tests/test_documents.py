@@ -66,7 +66,10 @@ def test_the_code_on_images_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     "document",
-    [ROOT / "README.md", *(ROOT / "docs" / name for name in ("graphs.md", "images.md", "searches.md", "speed.md"))],
+    [
+        ROOT / "README.md",
+        *(ROOT / "docs" / name for name in ("clouds.md", "graphs.md", "images.md", "searches.md", "speed.md")),
+    ],
     ids=lambda path: path.name,
 )
 def test_the_tables_of_the_documents_come_from_the_committed_results(document: Path) -> None:
@@ -94,7 +97,7 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("document", [ROOT / "ARCHITECTURE.md"], ids=lambda path: path.name)
 def test_files_that_the_architecture_names_exist(document: Path) -> None:
     named = re.findall(
-        r"`((?:core|spaces|maximizers|graphs|images|points|data|experiments)/\w+\.py)`", document.read_text()
+        r"`((?:core|spaces|maximizers|graphs|images|points|data|experiments|reports)/\w+\.py)`", document.read_text()
     )
     assert len(named) > 15
     assert [name for name in named if not (ROOT / "src" / "adacanon" / name).exists()] == []

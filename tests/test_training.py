@@ -220,6 +220,17 @@ class TestResuming:
                 sitting(dropout_network, tmp_path / "run.pt", on_epoch=interrupt_after(last))
         assert_identical(sitting(dropout_network, tmp_path / "run.pt"), sitting(dropout_network, None))
 
+    def test_neither_does_a_training_in_several_sittings(self, tmp_path: Path) -> None:
+        whole = sitting(dropout_network, None)
+        for until in (1, 3):
+            part = sitting(dropout_network, tmp_path / "run.pt", until=until)
+            assert part["history"]["epoch"] == until
+        assert_identical(sitting(dropout_network, tmp_path / "run.pt"), whole)
+
+    def test_a_sitting_that_is_over_before_it_begins_trains_nothing(self, tmp_path: Path) -> None:
+        assert sitting(dropout_network, tmp_path / "run.pt", until=0)["history"]["epoch"] == 0
+        assert not (tmp_path / "run.pt").exists()
+
     def test_the_comparison_sees_a_lost_random_state(self, tmp_path: Path) -> None:
         """A checkpoint without the state of torch's generator would not have gone unnoticed."""
         checkpoint = tmp_path / "run.pt"

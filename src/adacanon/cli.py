@@ -12,11 +12,12 @@ except ModuleNotFoundError as error:
     raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
 from adacanon.errors import AdacanonError
+from adacanon.experiments.cloud_figures import write_figure
+from adacanon.experiments.data_sets import clouds, graphs
 from adacanon.experiments.import_data import describe_import
 from adacanon.experiments.run import Run, Table, records_by_row
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
-from adacanon.experiments.tu_data import data_sets
 from adacanon.experiments.tuning import TRIALS, tune
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
@@ -44,7 +45,8 @@ class List:
     def __call__(self) -> int:
         counts = {name: records_by_row(table, _file(self.results, table)) for name, table in TABLES.items()}
         show_progress(Progress(name, TABLES[name].title, rows) for name, rows in counts.items())
-        show_data_sets(data_sets())
+        for data_sets in (graphs(), clouds()):
+            show_data_sets(data_sets)
         return 0
 
 
@@ -151,6 +153,33 @@ class Report:
         if self.json or self.format != "terminal" or self.output is None:
             return "json" if self.json else self.format
         return {".html": "html", ".json": "json"}.get(self.output.suffix, "markdown")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Draw a figure on point clouds; a network that no run has left in the cache folder is trained first."""
+
+    name: tyro.conf.Positional[Literal["stability", "continuity", "chairs"]]
+    """``stability`` is drawn from its records, the others from networks of the table ``modelnet``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows of ``continuity``, separated by spaces or commas."""
+    preset: Preset = "cpu"
+    """Whose runs are meant."""
+    threads: int = 2
+    """Threads of torch."""
+    results: Path = RESULTS
+    """Folder of the records; pictures go to ``figures`` in it."""
+    pages: Path = Path("build")
+    """Folder of pages; they hold points of the data sets, which may not be passed on."""
+
+    def __call__(self) -> int:
+        import torch
+
+        torch.set_num_threads(max(1, self.threads))
+        rows = _names(self.rows)
+        for path in write_figure(self.name, self.results, self.pages, preset=self.preset, rows=rows):
+            print(path)
+        return 0
 
 
 @dataclass(frozen=True)
@@ -264,6 +293,7 @@ Command = (
     | Annotated[Execute, tyro.conf.subcommand("run")]
     | Annotated[Tune, tyro.conf.subcommand("tune")]
     | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Figure, tyro.conf.subcommand("figure")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )

@@ -40,10 +40,12 @@ class Arrays:
             )
         return array
 
-    def axes(self, key: str) -> int:
-        """How many axes an array has."""
-        with _intact(self.file):
-            return int(np.ndim(self.archive[key]))
+    def shape(self, key: str) -> tuple[int, ...]:
+        """The shape of an array, which is not unpacked."""
+        with _intact(self.file), zipfile.ZipFile(self.file) as archive, archive.open(f"{key}.npy") as stream:
+            read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+            shape: tuple[int, ...] = read[np.lib.format.read_magic(stream)](stream)[0]
+            return shape
 
     def labels(self, key: str, classes: int, shape: tuple[int | None, ...] = (None,)) -> np.ndarray:
         """Whole numbers in 0 .. classes - 1."""
@@ -93,6 +95,24 @@ def data_file(name: Path, folder: Path | None, *, of: str) -> Path:
             "or make it from the official files: adacanon data import --help"
         )
     return root / name
+
+
+def is_present(name: Path) -> bool:
+    """Whether the folder of data sets, ``ADACANON_DATA``, holds a file."""
+    root = data_folder()
+    return root is not None and (root / name).is_file()
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a data set of clouds holds; ``parts`` are those of segmentation, ``points`` those of every cloud."""
+
+    train: int
+    validation: int
+    test: int
+    classes: int
+    parts: int
+    points: int
 
 
 def normalised(points: Tensor) -> Tensor:

@@ -126,7 +126,7 @@ def _arrays_of(source: Arrays) -> tuple[str, str]:
 def _shape_of(source: Arrays, key: str, count: int) -> tuple[int | None, ...]:
     if key.endswith("points"):
         return (count, None, 3)
-    return (count, None, None) if source.axes(key) == 3 else (count, None, None, None)
+    return (count, None, None) if len(source.shape(key)) == 3 else (count, None, None, None)
 
 
 def _as_images(path: Path, pixels: Tensor, channels: int | None) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adacanon.data.arrays import Arrays, data_file, normalised, opened
+from adacanon.data.arrays import Arrays, Statistics, data_file, is_present, normalised, opened
 from adacanon.errors import DataError, InputError
 
 __all__ = ["Clouds", "ModelNet", "load_modelnet", "normalised"]
@@ -65,6 +65,19 @@ def load_modelnet(classes: Literal[40, 10] = 40, points: int = 1024, *, folder: 
         kept = _kept(arrays) if classes == SUBSET else np.arange(CLASSES)
         train, test = (_part(arrays, part, kept, points) for part in PARTS)
     return ModelNet(train, test, tuple(names[kept].tolist()))
+
+
+def modelnet_statistics(classes: Literal[40, 10]) -> Statistics | None:
+    """The counts, or None if the data set is not present; no points are read."""
+    if not is_present(FILE):
+        return None
+    with opened(data_file(FILE, None, of="ModelNet"), KEYS) as arrays:
+        points = arrays.shape("train_points")[1]
+        if classes == CLASSES:
+            train, test = (len(arrays.labels(f"{part}_labels", CLASSES)) for part in PARTS)
+        else:
+            train, test = (int(arrays.array(f"{part}_in_modelnet10", "b", (None,)).sum()) for part in PARTS)
+    return Statistics(train, 0, test, classes, 0, points)
 
 
 def _kept(arrays: Arrays) -> np.ndarray:

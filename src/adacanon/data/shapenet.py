@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adacanon.data.arrays import Arrays, data_file, opened
+from adacanon.data.arrays import Arrays, Statistics, data_file, is_present, opened
 from adacanon.errors import DataError, InputError
 
 FILE = Path("pointclouds") / "shapenetpart.npz"
@@ -67,6 +67,16 @@ def load_shapenet(points: int = 1024, *, folder: Path | None = None) -> ShapeNet
         parts = _parts(arrays)
         train, validation, test = (_shapes(arrays, split, parts, points) for split in SPLITS)
     return ShapeNetParts(train, validation, test, tuple(names.tolist()), torch.from_numpy(parts))
+
+
+def shapenet_statistics() -> Statistics | None:
+    """The counts, or None if the data set is not present; no points are read."""
+    if not is_present(FILE):
+        return None
+    with opened(data_file(FILE, None, of="The part benchmark of ShapeNet"), KEYS) as arrays:
+        counts = [len(arrays.labels(f"{split}_category", CATEGORIES)) for split in SPLITS]
+        points = arrays.shape("train_points")[1]
+    return Statistics(counts[0], counts[1], counts[2], CATEGORIES, PARTS, points)
 
 
 def _parts(arrays: Arrays) -> np.ndarray:

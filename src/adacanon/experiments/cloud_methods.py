@@ -8,18 +8,16 @@ from torch import nn
 from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
-from adacanon.core import Maximizer
+from adacanon.experiments.fast_clouds import FAST, searches
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
 from adacanon.experiments.run import Settings
-from adacanon.maximizers import CoarseToFine, RandomSearch, Remembered
-from adacanon.maximizers.selection import CandidateSearch
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 
 ADAPTIVE: dict[str, Settings] = {
     "paper": {"draws": 50},
-    "cpu": {"draws": 50, "size": 32, "keep": 2, "contenders": 3, "slots": 4, "forms": 2.0, "fixed": True},
+    "cpu": {**FAST, "fixed": True},
 }
-"""How the AC rows search and train, by preset: the one place for it, read by :func:`searches`."""
+"""How the AC rows search and train, by preset: the one place for it."""
 
 EXPANSION = 5
 """Fixed poses of every training cloud in the -Aug rows. An epoch takes one of them: all rows take equal steps."""
@@ -32,13 +30,6 @@ class Method(NamedTuple):
 
     name: str
     backbone: str
-
-
-class Searches(NamedTuple):
-    """How an AC row searches in evaluation and in training."""
-
-    evaluation: Maximizer
-    training: Maximizer
 
 
 BACKBONES: dict[str, Build] = {
@@ -92,19 +83,6 @@ def build(row: str, data: PosedClouds, options: Settings, *, seed: int) -> Cloud
         return plain(WRAPPERS[method](network, options), data)
     evaluation, training = searches(options, samples=len(data.parts.train))
     return canonicalized(network, data, evaluation, in_training=training, forms=options.get("forms"), seed=seed)
-
-
-def searches(options: Settings, *, samples: int) -> Searches:
-    """On the whole cloud, unless a size of coarse views is given; in training with a memory of winners, if it has slots
-    and the clouds keep their poses.
-    """
-    drawn = RandomSearch(options["draws"])
-    remembered: CandidateSearch = Remembered(drawn, samples, options["slots"]) if "slots" in options else drawn
-    if "size" not in options:
-        return Searches(drawn, remembered)
-    keep, size, contenders = options["keep"], options["size"], options["contenders"]
-    evaluation = CoarseToFine(drawn, size=size, keep=keep, contenders=contenders)
-    return Searches(evaluation, CoarseToFine(remembered, size=size, contenders=0))
 
 
 def _levels(options: Settings) -> list[Balls]:

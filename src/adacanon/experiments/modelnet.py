@@ -2,12 +2,15 @@
 
 import time
 
+import torch
+
 from adacanon.experiments.cloud_methods import build, method_of, own_settings
-from adacanon.experiments.posed_clouds import VERTICAL, modelnet, posed
+from adacanon.experiments.kept import keep, restored
+from adacanon.experiments.posed_clouds import VERTICAL, CloudClassifier, PosedClouds, modelnet, posed
 from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.seeded import train_seeded
 from adacanon.experiments.steadiness import scored, steadiness
-from adacanon.training.loop import Schedule, Sitting
+from adacanon.training.loop import History, Schedule, Sitting
 
 COMMON: dict[str, Settings] = {
     "paper": {"classes": 40, "points": 1024, "epochs": 250, "batch": 32, "k": 20, "weight_decay": 1e-4, "seed": 0},
@@ -58,31 +61,56 @@ def z_settings(row: str, column: str, preset: str) -> Settings:
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
-    options = run.options()
-    data = posed(
-        modelnet(options["classes"], options["points"]),
-        seed=run.split,
-        fixed=options.get("fixed", False),
-        axis=VERTICAL if options.get("axis") == "vertical" else None,
-        expansion=options.get("expansion", 1),
-    )
-    schedule = schedule_of(options)
-    learner, history = train_seeded(
-        run, lambda: build(run.row, data, options, seed=run.split), data.parts, schedule, sitting
-    )
+    learner, history = trained(run, sitting)
+    data, batch = learner.data, run.options()["batch"]
     begin = time.perf_counter()
     points, labels = data.points[data.parts.test], data.labels[data.parts.test]
-    scores = scored(learner.module, points, batch=schedule.batch)
+    scores = scored(learner.module, points, batch=batch)
     test_seconds = time.perf_counter() - begin
     return {
         "accuracy": 100 * float((scores.argmax(1) == labels).double().mean()),
-        **steadiness(learner.module, points, scores, seed=run.split, batch=schedule.batch),
+        **steadiness(learner.module, points, scores, seed=run.split, batch=batch),
         "train_loss": history.loss,
         "epochs": float(history.epoch),
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
         "test_seconds": test_seconds,
         "seconds": history.seconds,
     }
+
+
+def trained(run: Run, sitting: Sitting) -> tuple[CloudClassifier, History]:
+    """The learner of a run after its last epoch; the network of a first split is kept for the figures."""
+    options = run.options()
+    data = clouds_of(run)
+    learner, history = train_seeded(
+        run, lambda: build(run.row, data, options, seed=run.split), data.parts, schedule_of(options), sitting
+    )
+    if run.split == 0:
+        keep(run, learner.module)
+    return learner, history
+
+
+def kept_or_trained(run: Run, sitting: Sitting) -> CloudClassifier:
+    """The learner that an earlier run has left in the cache folder, or else trained now and kept, of whatever split."""
+    with torch.random.fork_rng(devices=[]):
+        learner = build(run.row, clouds_of(run), run.options(), seed=run.split)
+    if restored(run, learner.module):
+        return learner
+    learner, _ = trained(run, sitting)
+    keep(run, learner.module)
+    return learner
+
+
+def clouds_of(run: Run) -> PosedClouds:
+    """The data of a run in their poses."""
+    options = run.options()
+    return posed(
+        modelnet(options["classes"], options["points"]),
+        seed=run.split,
+        fixed=options.get("fixed", False),
+        axis=VERTICAL if options.get("axis") == "vertical" else None,
+        expansion=options.get("expansion", 1),
+    )
 
 
 def schedule_of(options: Settings) -> Schedule:

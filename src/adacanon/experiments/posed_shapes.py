@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from adacanon.core import Canonicalized, NegativeEntropy, Objective
+from adacanon.core.family import Searches
 from adacanon.data.shapenet import ShapeNetParts, load_shapenet
-from adacanon.experiments.cloud_methods import Searches
 from adacanon.experiments.posed_clouds import turned
 from adacanon.points import Rotations, Unpacked
 from adacanon.training.loop import Parts

@@ -52,27 +52,40 @@ def show_progress(tables: Iterable[Progress]) -> None:
     Console().print(listing)
 
 
-def show_data_sets(data_sets: Mapping[str, Counts]) -> None:
+class DataSets(NamedTuple):
+    """Data sets of one kind.
+
+    Attributes:
+        title: of the listing.
+        counts: the statistics of every data set.
+        caption: what the statistics are.
+        missing: what to do where one is not present.
+    """
+
+    title: str
+    counts: Mapping[str, Counts]
+    caption: str
+    missing: str
+
+
+def show_data_sets(data_sets: DataSets) -> None:
     """Every data set with its counts; a dash where it is not present."""
     from rich.console import Console
     from rich.table import Table
 
-    names = next((tuple(counts) for counts in data_sets.values() if counts is not None), ())
-    listing = Table(title="Data sets", caption="nodes and edges per graph on average", pad_edge=False)
+    title, every, caption, missing = data_sets
+    names = next((tuple(counts) for counts in every.values() if counts is not None), ())
+    listing = Table(title=title, caption=caption, pad_edge=False)
     listing.add_column("data set")
     for name in ("present", *names):
         listing.add_column(name, justify="right")
-    for data_set, counts in data_sets.items():
+    for data_set, counts in every.items():
         figures = ["–"] * len(names) if counts is None else [_figure(counts[name]) for name in names]
         listing.add_row(data_set, "no" if counts is None else "yes", *figures)
     console = Console()
     console.print(listing)
-    if None in data_sets.values():
-        console.print(
-            "A data set that is not present is fetched when it is first needed. "
-            "Without a network, set ADACANON_DATA to a folder that holds TUDataset/NAME/raw.",
-            highlight=False,
-        )
+    if None in every.values():
+        console.print(missing, highlight=False)
 
 
 def _figure(value: float) -> str:

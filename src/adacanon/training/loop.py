@@ -82,11 +82,17 @@ class Sitting:
         checkpoint: where its state goes now and then, if anywhere.
         seconds_between: time between two checkpoints.
         on_epoch: called with the number of epochs done and the loss.
+        until: the sitting ends after so many epochs of the training, and another one goes on; None goes to the end.
     """
 
     checkpoint: Path | None = None
     seconds_between: float = 10.0
     on_epoch: OnEpoch = lambda epoch, loss: None
+    until: int | None = None
+
+    def lasts(self, epoch: int) -> bool:
+        """Whether it goes on after so many epochs."""
+        return self.until is None or epoch < self.until
 
 
 @dataclass(frozen=True)
@@ -155,7 +161,7 @@ def train(
     history = _resumed(sitting.checkpoint, learner, optimizer, generator)
     before, begin = history.seconds, time.perf_counter()
     saved = begin
-    while history.patient(schedule):
+    while history.patient(schedule) and sitting.lasts(history.epoch):
         for group in optimizer.param_groups:
             group["lr"] = schedule.rate(history.epoch)
         history.loss = training_epoch(learner, optimizer, parts.train, schedule.batch, generator)
@@ -165,7 +171,8 @@ def train(
         sitting.on_epoch(history.epoch, history.loss)
         now = time.perf_counter()
         history.seconds = before + now - begin
-        due = now - saved >= sitting.seconds_between or not history.patient(schedule)
+        ends = not (history.patient(schedule) and sitting.lasts(history.epoch))
+        due = now - saved >= sitting.seconds_between or ends
         if sitting.checkpoint is not None and due:
             save_checkpoint(sitting.checkpoint, _state(learner, optimizer, generator, history))
             saved = time.perf_counter()
