@@ -1,6 +1,7 @@
 """Classification of rotated shapes (paper: its table on ModelNet40, the protocol z/SO(3), and the backbones)."""
 
 import time
+from dataclasses import replace
 
 import torch
 
@@ -166,29 +167,19 @@ MODELNET = Table(
     notes=(*PROTOCOL, ALSO_NOTE, CONTROLS_NOTE),
 )
 
-MODELNET_Z = Table(
+MODELNET_Z = replace(
+    MODELNET,
     name="modelnet-z",
     title="ModelNet, training about the vertical axis, test under all rotations (paper: z/SO(3))",
     rows=Z_ROWS,
-    columns=("accuracy",),
-    splits=_splits,
-    most_splits=SEEDS,
     settings=z_settings,
-    execute=execute,
-    also=ALSO,
-    notes=(*PROTOCOL, ALSO_NOTE, CONTROLS_NOTE),
 )
 
-MODELNET_BACKBONES = Table(
+MODELNET_BACKBONES = replace(
+    MODELNET,
     name="modelnet-backbones",
     title="ModelNet, five backbones with and without adaptive canonicalization (paper: point cloud backbones)",
     rows=BACKBONE_ROWS,
-    columns=("accuracy",),
-    splits=_splits,
-    most_splits=SEEDS,
-    settings=settings,
-    execute=execute,
-    also=ALSO,
     notes=(
         *PROTOCOL,
         ALSO_NOTE,
