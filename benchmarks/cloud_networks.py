@@ -21,7 +21,7 @@ from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
 from adacanon.baselines.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
 from adacanon.core import Canonicalized, Objective
 from adacanon.experiments.cloud_methods import ADAPTIVE
-from adacanon.experiments.fast_clouds import searches
+from adacanon.experiments.cloud_searches import searches
 from adacanon.experiments.modelnet import MODELNET
 from adacanon.experiments.run import relevant
 from adacanon.points import (

@@ -10,12 +10,11 @@ from collections.abc import Callable
 import torch
 
 from adacanon import one_vs_rest
-from adacanon.core.precision import reduced_precision
-from adacanon.experiments.fast_clouds import FAST
+from adacanon.experiments.cloud_searches import FAST
 from adacanon.points import DGCNN
 from benchmarks import measure, networks
 from benchmarks.naive import naive_step
-from benchmarks.pointnet_step import fast_objective, step
+from benchmarks.pointnet_step import fast_objective, step, title
 
 
 def section(options: argparse.Namespace) -> measure.Section:
@@ -55,14 +54,6 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--k", type=int, default=20, help="neighbours")
     parser.add_argument("--size", type=int, default=FAST["size"], help="points of the coarse view")
     return parser
-
-
-def title(options: argparse.Namespace) -> str:
-    return (
-        f"{options.draws} draws, {options.classes} classes, {options.points} points, batches of {options.batch}; "
-        f"coarse view of {options.size} points in {reduced_precision('cpu') or torch.float32}; "
-        f"{options.threads} threads, {options.clock} time"
-    )
 
 
 if __name__ == "__main__":

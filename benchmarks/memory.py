@@ -33,7 +33,7 @@ from adacanon import (
     SuccessiveHalving,
 )
 from adacanon.core import Maximizer
-from adacanon.experiments.fast_clouds import FAST
+from adacanon.experiments.cloud_searches import FAST
 from adacanon.maximizers.selection import BLOCK
 from adacanon.points import Rotations
 from benchmarks import measure, networks

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from adacanon import Canonicalized, Objective, one_vs_rest
 from adacanon.core.precision import reduced_precision
-from adacanon.experiments.fast_clouds import FAST, searches
+from adacanon.experiments.cloud_searches import FAST, searches
 from adacanon.experiments.posed_clouds import modelnet, turned
 from adacanon.points import Rotations
 from adacanon.points.pointnet import PointNet

@@ -21,7 +21,7 @@ from torch_geometric.data import Data
 
 from adacanon import Canonicalized, CoarseToFine, Objective, RandomSearch, one_vs_rest
 from adacanon.data.tu import GraphDataset
-from adacanon.experiments.fast_clouds import FAST
+from adacanon.experiments.cloud_searches import FAST
 from adacanon.experiments.spectral_methods import encoded_anlsf
 from adacanon.experiments.tu_data import TUData
 from adacanon.experiments.tu_runtime import runtime_settings

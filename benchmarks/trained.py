@@ -5,7 +5,7 @@ import argparse
 import torch
 
 from adacanon.core import Canonicalized
-from adacanon.experiments.fast_clouds import FAST, searches
+from adacanon.experiments.cloud_searches import FAST, searches
 from adacanon.experiments.posed_clouds import PosedClouds, canonicalized, modelnet, posed
 from adacanon.experiments.run import Run
 from adacanon.folders import cache_folder

@@ -86,6 +86,16 @@ def test_a_class_without_spread_is_shifted() -> None:
     torch.testing.assert_close(calibration(torch.tensor([[1.0]])), torch.tensor([[3.0]]))
 
 
+def test_rounding_is_no_evidence() -> None:
+    """Equal scores, whose spread is rounding only and may come out below zero."""
+    calibration = Calibration()
+    x = torch.full((2,), 1000.1)
+    noise = torch.tensor([-0.06, 0.06])
+    calibration.moments = torch.stack([x, x, x * x + noise, x * x + 1.0])
+    values = calibration(torch.tensor([[1000.1, 1000.1], [1001.1, 1001.1]]))
+    assert bool((values - 1000.1).abs().amax() < 11)
+
+
 def test_it_is_saved_with_the_model_once() -> None:
     def build() -> Canonicalized:
         calibration = Calibration()

@@ -14,7 +14,7 @@ from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
 from adacanon.experiments import modelnet, shapenet, steadiness
 from adacanon.experiments.cloud_methods import ADAPTIVE, build, method_of
-from adacanon.experiments.fast_clouds import searches
+from adacanon.experiments.cloud_searches import searches
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.posed_clouds import VERTICAL, posed, turned
 from adacanon.experiments.posed_shapes import PartFinder, part_figures, posed_shapes

@@ -221,7 +221,9 @@ class Canonicalized(nn.Module):
         ):
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
             _check_ids(ids, batch_size(g))
-            landscape = Landscape(network, self.family, self.prior, g, self.chunk, ids, learning=self.training)
+            landscape = Landscape(
+                network, self.family, self.prior, g, chunk=self.chunk, ids=ids, learning=self.training
+            )
             maximizer = self.in_training or self.maximizer if self.training else self.maximizer
             try:
                 if budget is not None:

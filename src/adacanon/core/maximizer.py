@@ -167,7 +167,9 @@ class Landscape:
         dtype = reduced_precision(self.device.type) if reduced else None
         network = in_precision(self.network, self.device.type, dtype)
         numbers = AUTOMATIC_CHUNK_NUMBERS if dtype is None else 2 * AUTOMATIC_CHUNK_NUMBERS
-        landscape = Landscape(network, self.family, self.prior, view, None, self.ids, self.learning, numbers)
+        landscape = Landscape(
+            network, self.family, self.prior, view, ids=self.ids, learning=self.learning, numbers=numbers
+        )
         try:
             yield landscape
         except RuntimeError as error:  # what torch raises for shapes that do not fit

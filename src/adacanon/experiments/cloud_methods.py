@@ -8,7 +8,7 @@ from torch import nn
 from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments.fast_clouds import FAST, searches
+from adacanon.experiments.cloud_searches import FAST, searches
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
 from adacanon.experiments.run import Settings
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2

@@ -2,25 +2,19 @@
 
 import time
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from adacanon.core import Canonicalized
-from adacanon.core.family import Searches
+from adacanon.experiments.cloud_searches import COARSE, EXACT, FAST, FEW, LEARNING, searches
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, modelnet, plain, posed
 from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.seeded import train_seeded
-from adacanon.maximizers import CoarseToFine, RandomSearch, learning_searches
+from adacanon.maximizers import RandomSearch
 from adacanon.points.pointnet import PointNet
 from adacanon.training.loop import Schedule, Sitting, accuracy
 
 COMMON: Settings = {"points": 128, "epochs": 12, "batch": 32, "learning_rate": 1e-3, "dropout": 0.3, "seed": 0}
 COMMON |= {"widths": [32, 64, 256], "head": [128, 64], "test_poses": 4}
-EXACT: Settings = {"draws": 50}
-COARSE: Settings = {**EXACT, "size": 32, "contenders": 3, "keep": 2}
-FEW: Settings = {"forms": 2.0}
-LEARNING: Settings = {"slots": 4, "calibration": 4, "evaluation": 200}
-FAST: Settings = {**COARSE, **FEW, **LEARNING}
 ROWS: dict[str, Settings] = {
     "PointNet": {},
     "AC-PointNet (exact)": EXACT,
@@ -46,18 +40,6 @@ def build(data: PosedClouds, options: Settings, *, seed: int) -> CloudClassifier
     evaluation, training = searches(options, samples=len(data.parts.train))
     forms = options.get("forms")
     return canonicalized(network, data, evaluation, in_training=training, forms=forms, seed=seed)
-
-
-def searches(options: Settings, *, samples: int) -> Searches:
-    """On the whole cloud without a size; with slots, searches that learn."""
-    draws = RandomSearch(options["draws"])
-    if "size" not in options:
-        return draws, None
-    names = ("draws", "size", "slots", "calibration", "evaluation", "contenders", "keep")
-    if "slots" in options:
-        return learning_searches(samples, **{name: options[name] for name in names})
-    coarse = partial(CoarseToFine, draws, size=options["size"], keep=options["keep"], pilot=False)
-    return coarse(contenders=options["contenders"]), coarse(contenders=0)
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:

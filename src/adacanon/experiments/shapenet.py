@@ -7,7 +7,7 @@ from torch import nn
 
 from adacanon.baselines.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
 from adacanon.experiments.cloud_methods import ADAPTIVE, WRAPPERS, method_of
-from adacanon.experiments.fast_clouds import searches
+from adacanon.experiments.cloud_searches import searches
 from adacanon.experiments.modelnet import BACKBONES as CLASSIFICATION
 from adacanon.experiments.modelnet import FALLING, schedule_of
 from adacanon.experiments.posed_shapes import (

@@ -46,9 +46,9 @@ class Calibration(nn.Module):
         if self.moments is None:
             return values
         x, y, square, product = self.moments.to(values)
-        spread, common = square - x * x, product - x * y
+        spread, common = (square - x * x).clamp(min=0), product - x * y
         prior = spread.mean() / 10  # a slope is one unless there is evidence against it
-        slope = ((common + prior) / (spread + prior).clamp(min=torch.finfo(values.dtype).tiny)).clamp(min=0.1)
+        slope = ((common + prior) / (spread + prior).clamp(min=torch.finfo(values.dtype).tiny)).clamp(0.1, 10)
         return y + slope * (values - x)
 
     def learn(self, landscape: Landscape, view: Landscape, points: Tree, *, generator: torch.Generator) -> None:

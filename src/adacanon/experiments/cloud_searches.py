@@ -1,0 +1,25 @@
+"""How the AC rows of the tables on clouds search and train."""
+
+from functools import partial
+
+from adacanon.core.family import Searches
+from adacanon.experiments.run import Settings
+from adacanon.maximizers import CoarseToFine, RandomSearch, learning_searches
+
+EXACT: Settings = {"draws": 50}
+COARSE: Settings = {**EXACT, "size": 32, "contenders": 3, "keep": 2}
+FEW: Settings = {"forms": 2.0}
+LEARNING: Settings = {"slots": 4, "calibration": 4, "evaluation": 200}
+FAST: Settings = {**COARSE, **FEW, **LEARNING}
+
+
+def searches(options: Settings, *, samples: int) -> Searches:
+    """On the whole cloud without a size; with slots, searches that learn."""
+    draws = RandomSearch(options["draws"])
+    if "size" not in options:
+        return draws, None
+    names = ("draws", "size", "slots", "calibration", "evaluation", "contenders", "keep")
+    if "slots" in options:
+        return learning_searches(samples, **{name: options[name] for name in names})
+    coarse = partial(CoarseToFine, draws, size=options["size"], keep=options["keep"], pilot=False)
+    return coarse(contenders=options["contenders"]), coarse(contenders=0)
