@@ -27,7 +27,6 @@ from adacanon import (
     Canonicalized,
     CoarseToFine,
     GridSearch,
-    Objective,
     RandomSearch,
     SampleAndRefine,
     SuccessiveHalving,
@@ -37,6 +36,7 @@ from adacanon.experiments.cloud_searches import FAST
 from adacanon.maximizers.selection import BLOCK
 from adacanon.points import Rotations
 from benchmarks import measure, networks
+from benchmarks.pointnet_step import fast_objective, step
 
 ALLOWED = 1.5
 NOISE = 8.0
@@ -59,15 +59,9 @@ def action(subject: str, candidates: int, network: nn.Module, clouds: torch.Tens
     if subject in SEARCHES:
         model = Canonicalized(network, Rotations(), SEARCHES[subject](candidates)).eval()
         return lambda: model.canonicalize(clouds)
-    search = CoarseToFine(RandomSearch(candidates), size=64, contenders=0)
-    objective = Objective(Canonicalized(network, Rotations(), search), forms=FAST["forms"])
-    labels = torch.zeros(len(clouds), dtype=torch.int64)
-
-    def step() -> None:
-        network.zero_grad()
-        objective(clouds, labels).backward()
-
-    return step
+    objective = fast_objective(network, draws=candidates, size=FAST["size"], samples=len(clouds))
+    labels, ids = torch.zeros(len(clouds), dtype=torch.int64), torch.arange(len(clouds))
+    return lambda: step(objective, lambda: objective(clouds, labels, ids))
 
 
 def measured(subject: str, candidates: int, classes: int, clouds: int, options: argparse.Namespace) -> measure.Row:

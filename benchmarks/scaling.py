@@ -19,7 +19,7 @@ from functools import partial
 import torch
 from torch_geometric.data import Data
 
-from adacanon import Canonicalized, CoarseToFine, Objective, RandomSearch, one_vs_rest
+from adacanon import Canonicalized, CoarseToFine, RandomSearch, one_vs_rest
 from adacanon.data.tu import GraphDataset
 from adacanon.experiments.cloud_searches import FAST
 from adacanon.experiments.spectral_methods import encoded_anlsf
@@ -30,6 +30,7 @@ from adacanon.points.pointnet import PointNet
 from adacanon.training.loop import Learner, training_epoch
 from benchmarks import measure
 from benchmarks.anlsf_epoch import empty_cache
+from benchmarks.pointnet_step import fast_objective, step
 
 Action = Callable[[], object]
 Sizes = dict[str, int]
@@ -52,15 +53,10 @@ UNEXPLAINED = "more than the mathematics asks for"
 
 def training_step(sizes: Sizes) -> Action:
     """Forward and backward with the fast settings."""
-    search = CoarseToFine(RandomSearch(sizes["draws"]), size=64, contenders=0)
-    objective = Objective(Canonicalized(PointNet(sizes["classes"]), Rotations(), search), forms=FAST["forms"])
-    clouds, labels = torch.randn(sizes["clouds"], sizes["points"], 3), torch.arange(sizes["clouds"]) % sizes["classes"]
-
-    def step() -> None:
-        objective.zero_grad()
-        objective(clouds, labels).backward()
-
-    return step
+    network, count = PointNet(sizes["classes"]), sizes["clouds"]
+    objective = fast_objective(network, draws=sizes["draws"], size=FAST["size"], samples=count)
+    clouds, ids = torch.randn(count, sizes["points"], 3), torch.arange(count)
+    return lambda: step(objective, lambda: objective(clouds, ids % sizes["classes"], ids))
 
 
 def plain_step(sizes: Sizes) -> Action:
@@ -68,11 +64,7 @@ def plain_step(sizes: Sizes) -> Action:
     network = PointNet(sizes["classes"])
     clouds, labels = torch.randn(sizes["clouds"], sizes["points"], 3), torch.arange(sizes["clouds"]) % sizes["classes"]
 
-    def step() -> None:
-        network.zero_grad()
-        one_vs_rest(network(clouds), labels).backward()
-
-    return step
+    return lambda: step(network, lambda: one_vs_rest(network(clouds), labels))
 
 
 def evaluation(sizes: Sizes) -> Action:
