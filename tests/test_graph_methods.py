@@ -73,7 +73,7 @@ class TestTables:
     def test_what_was_chosen_reaches_the_settings_and_nci1_takes_the_choice_of_proteins(self) -> None:
         assert chosen("GIN", "MUTAG")
         assert chosen("GIN", "MUTAG").items() <= settings("GIN", "MUTAG", "cpu").items()
-        assert chosen("GIN", "NCI1") == chosen("GIN", "PROTEINS")
+        assert chosen("GCN", "NCI1") == chosen("GCN", "PROTEINS")
 
     @pytest.mark.parametrize("table", [TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT], ids=lambda table: table.name)
     def test_the_rows_of_an_ablation_differ_in_what_it_is_about_alone(self, table) -> None:  # type: ignore[no-untyped-def]

@@ -149,7 +149,10 @@ class TestChoices:
         assert "B, accuracy: {'learning_rate'" in capsys.readouterr().out
 
 
-CHOSEN = {"GIN": {"PROTEINS": {"layers": 9}, "MUTAG": {"layers": 2}, "NCI1": {"layers": 5}}}
+CHOSEN = {
+    "GIN": {"PROTEINS": {"layers": 9}, "MUTAG": {"layers": 2}},
+    "MLP": {"PROTEINS": {"layers": 9}, "NCI1": {"layers": 5}},
+}
 
 
 class TestTuSettings:
@@ -157,6 +160,10 @@ class TestTuSettings:
         monkeypatch.setattr(tu, "read_choices", lambda: CHOSEN)
         layers = {column: tu.settings("GIN", column, "cpu")["layers"] for column in tu.COLUMNS}
         assert layers == {"MUTAG": 2, "PTC": 3, "ENZYMES": 3, "PROTEINS": 9, "NCI1": 9}
+
+    def test_nci1_may_have_a_choice_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tu, "read_choices", lambda: CHOSEN)
+        assert tu.settings("MLP", "NCI1", "cpu")["layers"] == 5
 
     def test_what_was_chosen_before_does_not_enter_a_study(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Otherwise a second call would not find its own records."""
