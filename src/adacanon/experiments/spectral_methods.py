@@ -152,12 +152,15 @@ def partition_of(data: TUData, options: Settings) -> Partition:
 
 
 def search_of(options: Settings) -> Maximizer:
-    """Draws, and refinement if there is any."""
-    return SampleAndRefine(samples=options["draws"], steps=options["steps"])
+    """Draws, and refinement if there is any; its steps are short unless the settings say how long."""
+    return SampleAndRefine(options["draws"], options["steps"], options.get("step_size", SHORT))
 
 
 SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
+
+SHORT, LONG = 0.1, 1.0
+"""Lengths of the first refinement step, as shares of the diameter of the set of blocks."""
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
 _SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "redraw": 32}
