@@ -25,7 +25,7 @@ def test_a_family_with_coarse_views_gets_coarse_to_fine() -> None:
 
 def test_bands_get_sample_and_refine() -> None:
     model = Canonicalized(SpectralMLP(4, 2, classes=3), BandRotations(uniform(2), rows=2))
-    assert (model.maximizer, model.in_training) == (SampleAndRefine(samples=32), None)
+    assert (model.maximizer, model.in_training) == (SampleAndRefine(samples=32, step_size=1.0), None)
 
 
 def test_a_family_without_a_search_of_its_own_needs_one() -> None:

@@ -201,3 +201,12 @@ def test_a_model_trained_on_molecules_answers_the_same_in_every_eigenbasis(row: 
         assert rows["changed, %"] == 0
         assert rows["largest change of a logit"] < 1e-4 * rows["spread of the logits"]
     assert control["largest change of a logit"] > 0.01 * control["spread of the logits"]
+
+
+@pytest.mark.data
+def test_one_long_step_finds_more_than_five_short_ones() -> None:
+    from benchmarks.step_length import parser, rows_of
+
+    rows = rows_of("MUTAG", parser().parse_args(["--epochs", "3"]))
+    gain = {row["search"]: row["gain"] for row in rows}
+    assert gain["32 draws, 1 step of 1.0"] > gain["32 draws, 5 steps of 0.1"] == 1 > gain["32 draws, 1 step of 0.1"] > 0

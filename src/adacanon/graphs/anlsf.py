@@ -28,7 +28,7 @@ def anlsf(
         family: bands, rows per band and shift operator.
         channels: node features.
         classes: D.
-        maximizer: 32 draws and three refinement steps if not given.
+        maximizer: 32 draws and three long refinement steps if not given.
         redraw: training steps that share their draws.
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)

@@ -68,6 +68,7 @@ class BandRotations(Family):
         return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, dtype=dtype)
 
     def searches(self) -> Searches:
+        """Networks are close to linear in the blocks, so that long steps find most (``benchmarks.step_length``)."""
         return SampleAndRefine(samples=32, step_size=1.0), None
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tree:

@@ -109,7 +109,7 @@ class EncodedANLSF(nn.Module):
             dropout=dropout,
             invariants=bands * (features + 1),
         )
-        search = maximizer or SampleAndRefine(samples=32, steps=2)
+        search = maximizer or SampleAndRefine(samples=32, steps=2, step_size=1.0)
         self.canonicalized = Canonicalized(network, family, search, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw)
 
     def forward(

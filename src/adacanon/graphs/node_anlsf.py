@@ -126,14 +126,15 @@ def node_anlsf(
         layers: linear layers of the spectral MLP.
         node_layers: linear layers on the node features before pooling.
         pooling: "mean" or "sum" over nodes.
-        maximizer: 32 draws and three refinement steps if not given.
+        maximizer: 32 draws and three long refinement steps if not given.
     """
     if not isinstance(family, NodeRotations):
         raise InputError(f"node_anlsf needs NodeRotations, got {family!r}. Hint: NodeRotations(dyadic(8), rows=4)")
     rows = sum(family.rows_per_band)
     filter = NodeFilter(rows, channels, features=features, hidden=hidden, layers=layers)
     network = NodeClassifier(filter, classes=classes, layers=node_layers, pooling=pooling)
-    return Canonicalized(network, family, maximizer or SampleAndRefine(samples=32), chunk=PAIRS_PER_CHUNK, seed=seed)
+    search = maximizer or SampleAndRefine(samples=32, step_size=1.0)
+    return Canonicalized(network, family, search, chunk=PAIRS_PER_CHUNK, seed=seed)
 
 
 def node_embeddings(model: Canonicalized, g: Any, *, classes: Tensor | None = None) -> Tensor:
