@@ -28,7 +28,7 @@ from adacanon.core import Family, Maximizer, Space
 from adacanon.core.pytree import Tree
 from adacanon.points import Rotations
 from benchmarks import measure
-from benchmarks.trained import add_options, part_of, trained
+from benchmarks.trained import add_options, some_of, trained
 
 GOAL, BATCH = 0.99, 25
 SETTING = "successive halving, 200: 32, 12, 5, 2 kept"
@@ -138,8 +138,7 @@ def section(options: argparse.Namespace) -> measure.Section:
     """Headline: the cost of ``SETTING``, if it reaches the goal; it is fixed beforehand."""
     model, data = trained({"epochs": options.epochs, "points": options.points})
     network = model.network
-    part = part_of(data, options.part)
-    chosen = part[:: max(1, len(part) // options.clouds)][: options.clouds]
+    chosen = some_of(data, options.part, options.clouds)
     clouds, labels = data.points[chosen], data.labels[chosen]
     low = random_pose(network, clouds, labels)
     high = ceiling(network, clouds, labels, rotations=options.rotations, exhaustive=options.exhaustive)

@@ -24,9 +24,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def part_of(data: PosedClouds, name: str) -> torch.Tensor:
-    """The numbers of the clouds of a part."""
-    return data.parts.train if name == "train" else data.parts.test
+def some_of(data: PosedClouds, part: str, count: int) -> torch.Tensor:
+    """The numbers of ``count`` clouds of a part, evenly spaced: its classes stand one after the other."""
+    numbers = data.parts.train if part == "train" else data.parts.test
+    return numbers[:: max(1, len(numbers) // count)][:count]
 
 
 def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, PosedClouds]:

@@ -20,7 +20,7 @@ from adacanon.maximizers.coarse_to_fine import pilot_of
 from adacanon.points import Rotations
 from adacanon.spaces import SO3
 from benchmarks import measure
-from benchmarks.trained import add_options, part_of, trained
+from benchmarks.trained import add_options, some_of, trained
 
 BATCH = 32
 
@@ -28,7 +28,7 @@ BATCH = 32
 def section(options: argparse.Namespace) -> measure.Section:
     """No headline: this is why the others are what they are."""
     model, data = trained({"epochs": options.epochs, "points": options.points})
-    chosen = part_of(data, options.part)[: options.clouds]
+    chosen = some_of(data, options.part, options.clouds)
     search = model.maximizer
     assert isinstance(search, CoarseToFine)
     parts = [
