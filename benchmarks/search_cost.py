@@ -31,7 +31,7 @@ from benchmarks import measure
 from benchmarks.trained import add_options, some_of, trained
 
 GOAL, BATCH = 0.99, 25
-SETTING = "successive halving, 200: 32, 12, 5, 2 kept"
+SETTING = "successive halving, 200: 24, 9, 4, 1 kept"
 
 
 def searches() -> dict[str, Maximizer]:
@@ -47,7 +47,7 @@ def searches() -> dict[str, Maximizer]:
         },
         **{
             f"successive halving, {k}: {', '.join(map(str, keep))} kept": halving(k, keep)
-            for k, keep in ((50, (8, 3, 2, 1)), (100, (16, 6, 3, 1)), (200, (32, 12, 5, 2)), (400, (64, 24, 10, 4)))
+            for k, keep in ((50, (8, 3, 2, 1)), (100, (16, 6, 3, 1)), (200, (24, 9, 4, 1)), (200, (32, 12, 5, 2)))
         },
     }
 

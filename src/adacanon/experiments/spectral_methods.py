@@ -159,8 +159,10 @@ def search_of(options: Settings) -> Maximizer:
 SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
-SHORT, LONG = 0.1, 1.0
-"""Lengths of the first refinement step, as shares of the diameter of the set of blocks."""
+SHORT, LONG = 0.1, 10.0
+"""Lengths of the first refinement step in diameters of the set of blocks. After a long one only its direction matters:
+its projection is about the maximum of the linearised score over the whole set.
+"""
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
 _SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "redraw": 32}

@@ -61,15 +61,15 @@ class SuccessiveHalving(Maximizer):
 
     Example:
         >>> [rung.keep for rung in SuccessiveHalving().rungs]
-        [32, 12, 5, 2]
+        [24, 9, 4, 1]
     """
 
     search: CandidateSearch = field(default_factory=lambda: GridSearch(200))
     rungs: tuple[Rung, ...] = (
-        Rung(32, keep=32, steps=3, step_size=0.06),
-        Rung(128, keep=12, steps=4, step_size=0.04),
-        Rung(256, keep=5, steps=4, step_size=0.03),
-        Rung(512, keep=2, steps=5, step_size=0.02),
+        Rung(32, keep=24, steps=3, step_size=0.06),
+        Rung(128, keep=9, steps=4, step_size=0.04),
+        Rung(256, keep=4, steps=4, step_size=0.03),
+        Rung(512, keep=1, steps=5, step_size=0.02),
     )
     contenders: int = 3
     steps: int = 2
