@@ -130,7 +130,7 @@ CIFAR = Table(
         "Input size, learning rates and weight decay were chosen on training images of CIFAR-10 alone, see "
         "docs/images.md; nothing was chosen on test images.",
         "Cost on one core: features of all windows about 0.54 hours, computed once and kept (not in the time above); "
-        "ten seeds of all rows about 0.7 hours.",
+        "ten seeds of all rows about 0.9 hours. Where the time above is longer, runs were paused.",
     ),
 )
 

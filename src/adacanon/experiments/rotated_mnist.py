@@ -92,7 +92,8 @@ ROTATED_MNIST = Table(
         "spaced angles. AC retrained: one-vs-rest loss, 12 random angles at every step, gradients through three forms "
         "per digit; 48 angles in the test.",
         "Settings were not tuned, but tried once on 5,000 training images with 1,000 others held out; nothing was "
-        "chosen on test images. Cost on one core: about 13 minutes for each seed, half of it for the retrained row.",
+        "chosen on test images. Cost on one core: about 17 minutes for each seed, half of it for the retrained row; "
+        "where the time above is longer, runs were paused.",
         "At any angle a 6 is a 9 turned round. What is right for the one is wrong for the other, and no method that "
         "knows no angle can tell them apart but by how people write them.",
     ),
