@@ -14,27 +14,13 @@ from adacanon import SampleAndRefine
 from adacanon.core import Canonicalized
 from adacanon.experiments import fast_graphs, tu
 from adacanon.experiments.run import Run
-from adacanon.experiments.seeded import train_seeded
 from adacanon.experiments.spectral_methods import SHORT
-from adacanon.experiments.tu_data import tu_data
-from adacanon.training.loop import Learner, Schedule, Sitting
+from adacanon.training.loop import Learner, Sitting
 from benchmarks import measure
 
 ROW, DRAWS = "A-NLSF (fast)", 32
 LENGTHS = (SHORT, 0.4, 1.0, 10.0)
 STEPS = (1, 5)
-
-
-def trained(column: str, *, epochs: int, seed: int) -> tuple[Learner, Tensor]:
-    """The learner, and the training part."""
-    options = {**fast_graphs.settings(ROW, column, "cpu"), "epochs": epochs}
-    data = tu_data(column, options["features"])
-    parts = fast_graphs.halves(len(data.dataset.labels), seed=seed)
-    run = Run.of("benchmarks", ROW, column, seed, options)
-    schedule = Schedule(epochs, options["batch"], options["learning_rate"], options["weight_decay"], cosine=True)
-    method = tu.METHODS[fast_graphs.METHOD]
-    learner, _ = train_seeded(run, lambda: method(data, options, parts.train, seed), parts, schedule, Sitting())
-    return learner, parts.train
 
 
 def value(learner: Learner, search: SampleAndRefine, index: Tensor) -> float:
@@ -48,7 +34,9 @@ def value(learner: Learner, search: SampleAndRefine, index: Tensor) -> float:
 
 
 def rows_of(column: str, options: argparse.Namespace) -> list[measure.Row]:
-    learner, index = trained(column, epochs=options.epochs, seed=options.seed)
+    settings = {**fast_graphs.settings(ROW, column, "cpu"), "epochs": options.epochs}
+    learner, parts, _ = fast_graphs.trained(Run.of("benchmarks", ROW, column, options.seed, settings), Sitting())
+    index = parts.train
     low, high = (value(learner, SampleAndRefine(DRAWS, steps), index) for steps in (0, 5))
     searches = {f"{draws} draws": SampleAndRefine(draws, steps=0) for draws in (DRAWS, 4 * DRAWS, 16 * DRAWS)}
     searches |= {

@@ -7,7 +7,7 @@ from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.seeded import train_seeded
 from adacanon.experiments.spectral_methods import LONG
 from adacanon.experiments.tu_data import tu_data
-from adacanon.training.loop import Parts, Schedule, Sitting, accuracy
+from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, accuracy
 
 ROWS: dict[str, Settings] = {
     "A-NLSF (exact)": {"redraw": 1, "steps": 5},
@@ -32,8 +32,8 @@ def halves(samples: int, *, seed: int) -> Parts:
     return Parts(order[samples // 2 :], order[:0], order[: samples // 2])
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
-    """Train for a fixed number of epochs and test the last one: nothing is chosen on it."""
+def trained(run: Run, sitting: Sitting) -> tuple[Learner, Parts, History]:
+    """The learner after a fixed number of epochs, the halves, and what happened on the way."""
     options = run.options()
     data = tu_data(run.column, options["features"])
     parts = halves(len(data.dataset.labels), seed=run.split)
@@ -44,8 +44,14 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     learner, history = train_seeded(
         run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting
     )
+    return learner, parts, history
+
+
+def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+    """Train, and test the last epoch: nothing is chosen on it."""
+    learner, parts, history = trained(run, sitting)
     return {
-        "accuracy": accuracy(learner, parts.test, batch=options["batch"]),
+        "accuracy": accuracy(learner, parts.test, batch=run.options()["batch"]),
         "train_loss": history.loss,
         "seconds": history.seconds,
     }
