@@ -197,7 +197,7 @@ class Canonicalized(nn.Module):
         if batch_size(g) == 0:
             raise InputError("The batch is empty. Hint: skip empty batches, or set drop_last in the loader")
         for leaf in tensors(g):
-            if leaf.is_floating_point() and not bool(leaf.isfinite().all()):
+            if leaf.is_floating_point() and not bool(leaf.sum().isfinite()) and not bool(leaf.isfinite().all()):
                 raise InputError(_where_not_finite(leaf))
         return g
 

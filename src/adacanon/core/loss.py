@@ -75,5 +75,5 @@ def _one_hot(targets: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
             f"Class indices must lie in 0..{classes - 1}, got {int(targets.min())}..{int(targets.max())}. "
             "Hint: the network's number of classes must match the labels"
         )
-    labels = functional.one_hot(targets.long(), classes).to(logits.dtype)
+    labels = torch.zeros_like(logits, requires_grad=False).scatter_(1, targets.long().unsqueeze(1), 1.0)
     return labels, torch.ones_like(labels, dtype=torch.bool)

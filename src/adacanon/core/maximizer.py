@@ -108,7 +108,7 @@ class Landscape:
         if self.fused is not None:
             with torch.no_grad():
                 values = torch.cat([self._fused_values(slice_rows(u, a, b)) for a, b in self._grid_chunks(count)])
-            self._check(values.flatten(0, 1), owners(self.batch, 1, values.device, count=count))
+            self._check(values.flatten(0, 1))
             return values
         owner = owners(self.batch, 1, self.device, count=count)
         values = self.scores(flatten_leading(u, 2), owner)
@@ -231,16 +231,18 @@ class Landscape:
         grid = flatten_leading(_forms_first(u), 2)
         own = form.transpose(1, 2).reshape(count * chosen, batch, 1)
         value, gradient = _slopes(grid, lambda grid: self._fused_values(grid).gather(2, own).squeeze(2))
-        self._check(value.reshape(-1, 1), owners(batch, 1, value.device, count=count * chosen))
+        self._check(value.reshape(-1, 1))
         back = _forms_first(unflatten_leading(gradient, (count, chosen)))
         return value.unflatten(0, (count, chosen)).transpose(1, 2), back
 
-    def _check(self, values: Tensor, owner: Tensor) -> None:
-        nan = values.isnan().any(1)
-        if bool(nan.any()):
+    def _check(self, values: Tensor, owner: Tensor | None = None) -> None:
+        """Refuse NaN among the values of pairs, which go round the batch if their owners are not given."""
+        if bool(values.isnan().any()):
+            nan = values.isnan().any(1)
             pair = int(nan.nonzero()[0])
+            sample = pair % self.batch if owner is None else int(owner[pair])
             raise ScoreError(
-                f"The network gave NaN for a candidate of sample {int(owner[pair])} "
+                f"The network gave NaN for a candidate of sample {sample} "
                 f"({int(nan.sum())} of {values.shape[0]} candidates). A search cannot rank NaN. "
                 "Hint: look for a division by zero or an overflow in the network, or lower the learning rate"
             )

@@ -65,7 +65,7 @@ def unflatten_leading(tree: Tree, shape: tuple[int, ...]) -> Tree:
 
 def owners(batch: int, forms: int, device: torch.device, *, count: int = 1) -> Tensor:
     """The input that each pair of a flattened (count, batch, forms) belongs to."""
-    return torch.arange(batch, device=device).repeat_interleave(forms).repeat(count)
+    return torch.arange(batch, device=device).unsqueeze(1).expand(count, batch, forms).reshape(-1)
 
 
 def joined(parts: Iterable[Tree], rows: int) -> Tree:

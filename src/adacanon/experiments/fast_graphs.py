@@ -5,16 +5,16 @@ import torch
 from adacanon.experiments import tu
 from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.seeded import train_seeded
-from adacanon.experiments.spectral_methods import LONG
+from adacanon.experiments.spectral_methods import SHORT
 from adacanon.experiments.tu_data import tu_data
 from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, accuracy
 
 ROWS: dict[str, Settings] = {
-    "A-NLSF (exact)": {"redraw": 1, "steps": 5},
-    "A-NLSF (exact; long steps)": {"redraw": 1, "steps": 5, "step_size": LONG},
-    "A-NLSF (one short step)": {},
-    "A-NLSF (five short steps)": {"steps": 5},
-    "A-NLSF (fast)": {"step_size": LONG},
+    "A-NLSF (exact)": {"redraw": 1, "steps": 5, "step_size": SHORT},
+    "A-NLSF (exact; long steps)": {"redraw": 1, "steps": 5},
+    "A-NLSF (one short step)": {"step_size": SHORT},
+    "A-NLSF (five short steps)": {"steps": 5, "step_size": SHORT},
+    "A-NLSF (fast)": {},
 }
 METHOD = "A-NLSF"
 EPOCHS, SEEDS = 100, 20

@@ -73,11 +73,13 @@ class AveragedOverDraws(nn.Module):
 def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
     """What a node encoder reads of a batch, and the frames in which its features are projected."""
 
-    batches = replace(data.batches, x=signals)
+    batches = replace(data.batches, x=torch.cat([signals, frames.basis.flatten(1)], dim=1))
+    widths, shape = (signals.shape[1], frames.basis[0].numel()), frames.basis.shape[1:]
 
     def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
-        basis = frames.basis.index_select(0, batches.nodes(index))
-        return *batches.batch(index), basis, frames.sizes[index], frames.ranks[index]
+        x, edge_index, graph = batches.batch(index)
+        signals, basis = x.split(widths, dim=1)
+        return signals, edge_index, graph, basis.unflatten(1, shape), frames.sizes[index], frames.ranks[index]
 
     return inputs
 
@@ -152,8 +154,8 @@ def partition_of(data: TUData, options: Settings) -> Partition:
 
 
 def search_of(options: Settings) -> Maximizer:
-    """Draws, and refinement if there is any; its steps are short unless the settings say how long."""
-    return SampleAndRefine(options["draws"], options["steps"], options.get("step_size", SHORT))
+    """Draws, and refinement if there is any."""
+    return SampleAndRefine(options["draws"], options["steps"], options["step_size"])
 
 
 SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
@@ -165,7 +167,7 @@ its projection is about the maximum of the linearised score over the whole set.
 """
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
-_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "redraw": 32}
+_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "step_size": LONG, "redraw": 32}
 _ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "returns": 16}
 
 SPECTRAL_SETTINGS: dict[str, Settings] = {

@@ -94,14 +94,14 @@ class BandRotations(Family):
         graphs, bands, width, channels = g.factors.shape
         with torch.no_grad():
             weight = network.first.weight.reshape(-1, bands, self.rows, channels).permute(1, 3, 2, 0).flatten(2)
-            lifted = g.factors.new_empty(graphs * width, bands, weight.shape[2])
-            factors = g.factors.permute(1, 0, 2, 3).flatten(1, 2)
-            torch.bmm(factors, weight, out=lifted.transpose(0, 1))  # in the place that the products below read
-            lifted = lifted.reshape(graphs, width * bands * self.rows, -1)
+            lifted = g.factors.new_empty(graphs, bands, width, weight.shape[2])
+            for column in range(width):  # each in the place that the products below read
+                torch.bmm(g.factors[:, :, column].transpose(0, 1), weight, out=lifted[:, :, column].transpose(0, 1))
+            lifted = lifted.reshape(graphs, bands * width * self.rows, -1)
             shift = network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
 
         def outputs(u: Tensor) -> Tensor:
-            points = u.permute(1, 0, 4, 2, 3).flatten(2)  # (graphs, count, width * bands * rows)
+            points = u.mT.transpose(0, 1).flatten(2)  # (graphs, count, bands * width * rows), a view of fresh draws
             return network.rest(torch.baddbmm(shift, points, lifted)).transpose(0, 1)
 
         return outputs

@@ -10,6 +10,7 @@ Write :math:`C = QR` with orthonormal :math:`Q \in \mathbb R^{M\times r}`. The f
 Points and their refinement do not grow with the graph that they stand for; only the draws look at M numbers each.
 """
 
+import copy
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -77,15 +78,16 @@ class OrthogonalBlocks(Space):
         return 2 * torch.minimum(self._height(), self.columns).sum(-1).clamp(min=1).sqrt()
 
     def select(self, owner: Tensor) -> "OrthogonalBlocks":
-        return OrthogonalBlocks(
-            self.sizes[owner], rows=self.rows, columns=self.columns[owner], width=self.width, dtype=self.dtype
-        )
+        chosen = copy.copy(self)
+        chosen.sizes, chosen.columns, chosen._mask = self.sizes[owner], self.columns[owner], self._mask[owner]
+        return chosen
 
     def sample(self, count: int, *, generator: torch.Generator | None = None) -> Tensor:
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
         seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
         drawn = _table(tuple(seeds), count, self.rows, self.width, self.dtype).blocks(self.sizes.cpu())
-        return drawn.mul_(self.mask().cpu().unsqueeze(2)).movedim(2, 0)
+        inside = self.mask().cpu().mT.to(drawn, memory_format=torch.contiguous_format)
+        return drawn.mul_(inside.unsqueeze(1)).transpose(0, 1).mT
 
     def project(self, u: Tensor) -> Tensor:
         """Clip the singular values to at most one and raise to one those that must be."""
@@ -142,33 +144,35 @@ class OrthogonalBlocks(Space):
 
 
 class _Table:
-    """The blocks of some streams for all dimensions that were asked for, (bands, dimensions, count, J, width)."""
+    """The transposed blocks of some streams for all dimensions that were asked for, (bands, dimensions, count, width,
+    J): ``BandRotations.fused`` reads them in this order.
+    """
 
     def __init__(
         self, seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int, dtype: torch.dtype
     ) -> None:
         self.seeds, self.rows = seeds, rows
         self.place = torch.zeros(1, dtype=torch.int64)  # by dimension; -1 if there is no block yet
-        self.stored = torch.zeros(len(rows), 1, count, max(rows), width, dtype=dtype)
+        self.stored = torch.zeros(len(rows), 1, count, width, max(rows), dtype=dtype)
 
     def blocks(self, sizes: Tensor) -> Tensor:
-        """Blocks (members, bands, count, J, width) for sizes (members, bands)."""
+        """Blocks (members, count, bands, width, J) for sizes (members, bands)."""
         if sizes.numel() == 0:
-            return self.stored.new_zeros(*sizes.shape, *self.stored.shape[2:])
+            return self.stored.new_zeros(*self.stored.shape[2:]).expand(*sizes.shape, -1, -1, -1).transpose(1, 2)
         room = int(sizes.max()) + 1 - len(self.place)
         if room > 0:
             self.place = torch.nn.functional.pad(self.place, (0, room), value=-1)
         if int(self.place[sizes].min()) < 0:
             self._add(sizes[self.place[sizes] < 0].unique())
-        rows = self.place[sizes] + self.stored.shape[1] * torch.arange(len(self.rows))
-        return self.stored.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, sizes.shape)
+        rows = self.place[sizes].T
+        return torch.stack([band.index_select(0, row) for band, row in zip(self.stored, rows, strict=True)], dim=2)
 
     def _add(self, dimensions: Tensor) -> None:
-        _, known, count, height, width = self.stored.shape
-        more = self.stored.new_zeros(len(self.rows), len(dimensions), count, height, width)
+        _, known, count, width, height = self.stored.shape
+        more = self.stored.new_zeros(len(self.rows), len(dimensions), count, width, height)
         for band, seed, rows in zip(more, self.seeds, self.rows, strict=True):
             blocks = haar_blocks(dimensions.tolist(), count, rows=rows, columns=width, seed=seed)
-            band[:, :, :rows] = blocks.transpose(0, 1)
+            band[..., :rows] = blocks.transpose(0, 1).mT
         self.stored = torch.cat([self.stored, more], dim=1)
         self.place[dimensions] = torch.arange(known, known + len(dimensions))
 
