@@ -12,7 +12,7 @@ from adacanon.folders import cache_folder
 from adacanon.points.pointnet import PointNet
 from adacanon.training.loop import Schedule, Sitting, train
 
-SETTINGS = {**FAST, "classes": 40, "points": 1024, "epochs": 4, "batch": 32, "learning_rate": 1e-3, "seed": 0}
+SETTINGS = {**FAST, "classes": 10, "points": 1024, "epochs": 12, "batch": 32, "learning_rate": 1e-3, "seed": 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Po
     interrupted goes on.
     """
     options = {**SETTINGS, **(settings or {})}
-    run = Run.of("benchmarks", "AC-PointNet", "ModelNet40", 0, options)
+    run = Run.of("benchmarks", "AC-PointNet", f"ModelNet{options['classes']}", 0, options)
     data = posed(modelnet(options["classes"], options["points"]), seed=options["seed"], fixed=True)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options["seed"])

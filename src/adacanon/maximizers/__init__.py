@@ -2,7 +2,7 @@
 
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.maximizers.calibration import Calibration
-from adacanon.maximizers.coarse_to_fine import CoarseToFine
+from adacanon.maximizers.coarse_to_fine import CoarseToFine, Middle
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.learning import learning_searches
 from adacanon.maximizers.random_search import RandomSearch
@@ -16,6 +16,7 @@ __all__ = [
     "Calibration",
     "CoarseToFine",
     "GridSearch",
+    "Middle",
     "RandomSearch",
     "Remembered",
     "Restarts",

@@ -2,10 +2,12 @@
 
 from adacanon.core.family import Searches
 from adacanon.maximizers.calibration import Calibration
-from adacanon.maximizers.coarse_to_fine import CoarseToFine
+from adacanon.maximizers.coarse_to_fine import CoarseToFine, Middle
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
+
+_MIDDLE = Middle()
 
 
 def learning_searches(
@@ -17,13 +19,14 @@ def learning_searches(
     calibration: int = 4,
     evaluation: int = 200,
     contenders: int = 3,
-    keep: int = 2,
+    keep: int = 1,
+    middle: Middle | None = _MIDDLE,
 ) -> Searches:
     """A search for evaluation and one for training that learn from each other, for spaces with covering sets.
 
     In training, draws and remembered winners on a coarse view, with calibrated scores: nothing of the search but a few
-    inputs for the calibration is evaluated on whole inputs. In evaluation, a covering set on the view, a pilot and the
-    finalists.
+    inputs for the calibration is evaluated on whole inputs. In evaluation, a covering set on the view, a pilot, a
+    finer view and the finalists.
 
     Training samples must come unchanged, with their ids: ``objective(g, labels, ids)``.
 
@@ -36,6 +39,7 @@ def learning_searches(
         evaluation: candidates in evaluation.
         contenders: classes in evaluation that may still win after the view.
         keep: finalists of each of them.
+        middle: the finer view in evaluation, on which most classes are compared; None goes without it.
 
     Example:
         >>> from adacanon import Canonicalized, Objective
@@ -47,6 +51,6 @@ def learning_searches(
     known = Calibration(calibration)
     remembered = Remembered(RandomSearch(draws), samples, slots)
     return (
-        CoarseToFine(GridSearch(evaluation), size, keep, contenders, calibration=known),
+        CoarseToFine(GridSearch(evaluation), size, keep, contenders, calibration=known, middle=middle),
         CoarseToFine(remembered, size, contenders=0, pilot=False, calibration=known),
     )
