@@ -95,7 +95,7 @@ def section(options: argparse.Namespace) -> measure.Section:
 def parser() -> argparse.ArgumentParser:
     parser = measure.section_options(__doc__ or "", quick={"datasets": ["MUTAG"], "repetitions": 1})
     parser.add_argument("--datasets", nargs="+", choices=COLUMNS, default=list(COLUMNS))
-    parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument("--repetitions", type=int, default=15)
     return parser
 
 

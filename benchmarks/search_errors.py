@@ -20,6 +20,7 @@ from adacanon import (
     Canonicalized,
     CoarseToFine,
     GridSearch,
+    Middle,
     RandomSearch,
     Restarts,
     Rung,
@@ -52,9 +53,10 @@ def searches(points: int) -> dict[str, Maximizer]:
 
 
 def coarse_to_fine(name: str, search: CandidateSearch, *, size: int) -> dict[str, Maximizer]:
-    """Without and with climbing, on the view and then on the cloud."""
+    """Straight to the cloud, by way of a view of half its points, and with climbing."""
     return {
         f"coarse to fine, {name} 48": CoarseToFine(search, size=size),
+        f"with a middle view, {name} 48": CoarseToFine(search, size, keep=1, middle=Middle(2 * size)),
         f"successive halving, {name} 48": SuccessiveHalving(search, rungs=(Rung(size, 2, steps=3),), steps=3),
     }
 
