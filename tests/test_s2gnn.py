@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.utils import from_networkx
 
 from adacanon.baselines.padding import padded_spectra
-from adacanon.baselines.s2gnn import S2GNN, GaussianFilter, SpectralLayer, lowest, tukey_window
+from adacanon.baselines.s2gnn import S2GNN, GaussianFilter, SpectralLayer, expanded, lowest, tukey_window
 from adacanon.errors import InputError, ShapeError
 
 CHANNELS = 3
@@ -103,7 +103,7 @@ class TestFilter:
         centres = [2 * i / 8 for i in range(9)]
         basis = torch.tensor([[np.exp(-0.5 * ((v - c) / 0.25) ** 2) for c in centres] for v in (0.0, 0.3, 1.9)])
         expected = tukey_window(eigenvalues)[0, :, None] * (basis @ first.weight.T @ second.weight.T + second.bias)
-        torch.testing.assert_close(filter_(eigenvalues)[0], expected)
+        torch.testing.assert_close(filter_(expanded(eigenvalues, 9))[0], expected)
         assert first.weight.shape == (2, 9)
 
     @pytest.mark.parametrize("count", [3, COUNT, 100])
@@ -112,20 +112,20 @@ class TestFilter:
         eigenvalues, eigenvectors = lowest(*spectrum(network), count)
         h = signal(network.number_of_nodes(), 4)
         torch.manual_seed(0)
-        layer = SpectralLayer(4).double()
+        layer, values = SpectralLayer(4).double(), expanded(eigenvalues[None], 50)
         linear = layer.gate[0]
         gate = h @ linear.weight.T + linear.bias
         f = h * gate * torch.sigmoid(gate)
-        g = layer.filter(eigenvalues[None])[0]
+        g = layer.filter(values)[0]
         expected = [eigenvectors @ torch.diag(g[:, c]) @ eigenvectors.T @ f[:, c] for c in range(4)]
-        found = layer(h, eigenvalues[None], eigenvectors, (len(h),))
+        found = layer(h, values, eigenvectors, (len(h),))
         torch.testing.assert_close(found, torch.stack(expected, dim=1))
 
     def test_the_layer_reaches_every_node_of_a_component_and_no_other(self) -> None:
         eigenvalues, eigenvectors = lowest(*spectrum(nx.disjoint_union(nx.path_graph(8), nx.cycle_graph(5))), 7)
         torch.manual_seed(0)
         layer, h = SpectralLayer(4).double(), signal(13, 4).requires_grad_()
-        layer(h, eigenvalues[None], eigenvectors, (13,))[0].sum().backward()
+        layer(h, expanded(eigenvalues[None], 50), eigenvectors, (13,))[0].sum().backward()
         assert h.grad is not None
         assert float(h.grad[:8].norm(dim=1).min()) > 1e-4
         assert float(h.grad[8:].norm(dim=1).max()) < 1e-12

@@ -35,8 +35,10 @@ class GraphNetwork(nn.Module):
         self.head = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
     def forward(self, x: Tensor, edge_index: Tensor, graph: Tensor) -> Tensor:
+        shared = getattr(next(iter(self.layers), None), "messages", None)
+        edges = shared(x, edge_index) if shared else edge_index
         for layer in self.layers:
-            x = (layer(x) if isinstance(layer, nn.Linear) else layer(x, edge_index)).relu()
+            x = (layer(x) if isinstance(layer, nn.Linear) else layer(x, edges)).relu()
         return self.head(mean_over_graphs(x, graph))
 
 
@@ -48,15 +50,17 @@ def mean_over_graphs(x: Tensor, graph: Tensor) -> Tensor:
 
 
 def _layer_factory(kind: str) -> Callable[[int, int], nn.Module]:
-    from torch_geometric import nn as geometric
+    from torch_geometric.nn import GATConv, GINConv
+
+    from adacanon.baselines.product_layers import ProductCheb, ProductGCN
 
     def gin(a: int, b: int) -> nn.Module:
-        return geometric.GINConv(nn.Sequential(nn.Linear(a, b), nn.ReLU(), nn.Linear(b, b)), train_eps=True)
+        return GINConv(nn.Sequential(nn.Linear(a, b), nn.ReLU(), nn.Linear(b, b)), train_eps=True)
 
     return {
         "mlp": nn.Linear,
-        "gcn": geometric.GCNConv,
-        "gat": lambda a, b: geometric.GATConv(a, b // 4, heads=4),
+        "gcn": ProductGCN,
+        "gat": lambda a, b: GATConv(a, b // 4, heads=4),
         "gin": gin,
-        "chebnet": lambda a, b: geometric.ChebConv(a, b, K=3),
+        "chebnet": lambda a, b: ProductCheb(a, b, K=3),
     }[kind]

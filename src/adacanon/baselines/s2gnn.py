@@ -15,6 +15,7 @@ spectrum, the spectral readout, and the magnetic Laplacian of directed graphs.
 """
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -66,35 +67,47 @@ def tukey_window(eigenvalues: Tensor, *, flat: float = 0.5, margin: float = 0.02
     return torch.where(ratio <= flat, 1.0, fading)
 
 
-class GaussianFilter(nn.Module):
-    r"""The filter :math:`\hat g(\lambda) = B\,A\,\phi(\lambda) + b`, with :math:`\phi_i(\lambda) =
-    \exp(-(\lambda - \mu_i)^2 / 2\Delta^2)` at centres :math:`\mu_i` with spacing :math:`\Delta`, times the window.
-
-    Shape:
-        (graphs, k) -> (graphs, k, channels)
+class Eigenvalues(NamedTuple):
+    """What the filters of all layers read of eigenvalues (graphs, k): the window (graphs, k, 1) and the Gaussians
+    (graphs, k, count).
     """
 
-    centres: Tensor
+    window: Tensor
+    gaussians: Tensor
 
-    def __init__(self, channels: int, *, gaussians: int = 50, high: float = 2.0) -> None:
+
+def expanded(eigenvalues: Tensor, count: int, *, high: float = 2.0) -> Eigenvalues:
+    r""":math:`\phi_i(\lambda) = \exp(-(\lambda - \mu_i)^2 / 2\Delta^2)` at ``count`` centres :math:`\mu_i` in [0, high]
+    with spacing :math:`\Delta`, and the window.
+    """
+    centres = torch.linspace(0, high, count, dtype=eigenvalues.dtype, device=eigenvalues.device)
+    gaussians = torch.exp(-(((eigenvalues[..., None] - centres) * ((count - 1) / high)) ** 2) / 2)
+    return Eigenvalues(tukey_window(eigenvalues)[..., None], gaussians)
+
+
+class GaussianFilter(nn.Module):
+    r"""The filter :math:`\hat g(\lambda) = B\,A\,\phi(\lambda) + b`, times the window.
+
+    Shape:
+        window (graphs, k, 1), gaussians (graphs, k, count) -> (graphs, k, channels)
+    """
+
+    def __init__(self, channels: int, *, gaussians: int = 50) -> None:
         super().__init__()
         if gaussians < 2:
             raise InputError(f"A Gaussian basis needs at least two functions, got {gaussians}")
         bottleneck = max(1, channels // 10)
-        self.register_buffer("centres", torch.linspace(0, high, gaussians))
         self.linear = nn.Sequential(nn.Linear(gaussians, bottleneck, bias=False), nn.Linear(bottleneck, channels))
-        self.spacing = high / (gaussians - 1)
 
-    def forward(self, eigenvalues: Tensor) -> Tensor:
-        basis = torch.exp(-(((eigenvalues[..., None] - self.centres) / self.spacing) ** 2) / 2)
-        return tukey_window(eigenvalues)[..., None] * self.linear(basis)
+    def forward(self, eigenvalues: Eigenvalues) -> Tensor:
+        return eigenvalues.window * self.linear(eigenvalues.gaussians)
 
 
 class SpectralLayer(nn.Module):
     r""":math:`H \mapsto V(\hat g(\lambda) \odot V^\top f(H))` with :math:`f(H) = H \odot \mathrm{SiLU}(HW + b)`.
 
     Shape:
-        h (nodes, channels), eigenvalues (graphs or 1, k), eigenvectors (nodes, k) -> (nodes, channels)
+        h (nodes, channels), eigenvalues of (graphs or 1, k), eigenvectors (nodes, k) -> (nodes, channels)
     """
 
     def __init__(self, channels: int, *, gaussians: int = 50) -> None:
@@ -102,7 +115,7 @@ class SpectralLayer(nn.Module):
         self.gate = nn.Sequential(nn.Linear(channels, channels), nn.SiLU())
         self.filter = GaussianFilter(channels, gaussians=gaussians)
 
-    def forward(self, h: Tensor, eigenvalues: Tensor, eigenvectors: Tensor, sizes: Sizes) -> Tensor:
+    def forward(self, h: Tensor, eigenvalues: Eigenvalues, eigenvectors: Tensor, sizes: Sizes) -> Tensor:
         coefficients = to_spectrum(eigenvectors, h * self.gate(h), sizes)
         return to_nodes(eigenvectors, self.filter(eigenvalues) * coefficients, sizes)
 
@@ -125,10 +138,11 @@ class S2GNN(nn.Module):
 
     def __init__(self, channels: int, *, classes: int, hidden: int = 64, layers: int = 3, gaussians: int = 50) -> None:
         super().__init__()
-        from torch_geometric.nn import GCNConv
+        from adacanon.baselines.product_layers import ProductGCN
 
+        self.gaussians = gaussians
         self.embedding = nn.Linear(channels, hidden)
-        self.spatial = nn.ModuleList(GCNConv(hidden, hidden) for _ in range(layers))
+        self.spatial = nn.ModuleList(ProductGCN(hidden, hidden) for _ in range(layers))
         self.spectral = nn.ModuleList(SpectralLayer(hidden, gaussians=gaussians) for _ in range(layers))
         self.head = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
@@ -141,8 +155,10 @@ class S2GNN(nn.Module):
         """The node features after the last layer, (nodes, hidden)."""
         check_spectrum(graph, eigenvalues, eigenvectors)
         sizes = tuple(torch.bincount(graph).tolist())
-        values, vectors = eigenvalues.to(x.dtype), rows_of_nodes(eigenvectors, graph).to(x.dtype)
+        values = expanded(eigenvalues.to(x.dtype), self.gaussians)
+        vectors = rows_of_nodes(eigenvectors, graph).to(x.dtype)
         h = self.embedding(x)
+        messages = self.spatial[0].messages(h, edge_index) if len(self.spatial) else None
         for spatial, spectral in zip(self.spatial, self.spectral, strict=True):
-            h = (h + spatial(h, edge_index).relu() + spectral(h, values, vectors, sizes)) / math.sqrt(3)
+            h = (h + spatial(h, messages).relu() + spectral(h, values, vectors, sizes)) / math.sqrt(3)
         return h

@@ -1,0 +1,50 @@
+"""Layers of torch-geometric whose messages are :class:`Messages`: their parameters, initialisation and normalisation,
+and another order of the same sums.
+"""
+
+import torch
+from torch import Tensor
+from torch_geometric.nn import ChebConv, GCNConv, GINConv
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+from adacanon.baselines.sparse_messages import Messages
+
+
+class ProductGCN(GCNConv):
+    """``GCNConv``."""
+
+    @staticmethod
+    def messages(x: Tensor, edge_index: Tensor) -> Messages:
+        """What all layers of a network on these nodes and edges share."""
+        nodes = x.shape[0]
+        return Messages.along(*gcn_norm(edge_index, num_nodes=nodes, dtype=x.dtype), nodes=nodes)
+
+    def forward(self, x: Tensor, messages: Messages) -> Tensor:
+        return messages(self.lin(x)) + self.bias
+
+
+class ProductCheb(ChebConv):
+    """``ChebConv``."""
+
+    @staticmethod
+    def messages(x: Tensor, edge_index: Tensor) -> Messages:
+        nodes = x.shape[0]
+        layer = ChebConv(1, 1, K=1)
+        return Messages.along(*layer.__norm__(edge_index, nodes, None, "sym", dtype=x.dtype), nodes=nodes)
+
+    def forward(self, x: Tensor, messages: Messages) -> Tensor:
+        terms = [x, messages(x)]
+        while len(terms) < len(self.lins):
+            terms.append(2 * messages(terms[-1]) - terms[-2])
+        return sum(lin(term) for lin, term in zip(self.lins, terms, strict=False)) + self.bias
+
+
+class ProductGIN(GINConv):
+    """``GINConv``."""
+
+    @staticmethod
+    def messages(x: Tensor, edge_index: Tensor) -> Messages:
+        return Messages.along(edge_index, x.new_ones(edge_index.shape[1]), nodes=x.shape[0])
+
+    def forward(self, x: Tensor, messages: Messages) -> Tensor:
+        return self.nn((1 + self.eps) * x + messages(x))
