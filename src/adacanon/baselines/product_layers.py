@@ -2,9 +2,8 @@
 and another order of the same sums.
 """
 
-import torch
 from torch import Tensor
-from torch_geometric.nn import ChebConv, GCNConv, GINConv
+from torch_geometric.nn import ChebConv, GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from adacanon.baselines.sparse_messages import Messages
@@ -37,14 +36,3 @@ class ProductCheb(ChebConv):
         while len(terms) < len(self.lins):
             terms.append(2 * messages(terms[-1]) - terms[-2])
         return sum(lin(term) for lin, term in zip(self.lins, terms, strict=False)) + self.bias
-
-
-class ProductGIN(GINConv):
-    """``GINConv``."""
-
-    @staticmethod
-    def messages(x: Tensor, edge_index: Tensor) -> Messages:
-        return Messages.along(edge_index, x.new_ones(edge_index.shape[1]), nodes=x.shape[0])
-
-    def forward(self, x: Tensor, messages: Messages) -> Tensor:
-        return self.nn((1 + self.eps) * x + messages(x))

@@ -140,7 +140,7 @@ class S2GNN(nn.Module):
         super().__init__()
         from adacanon.baselines.product_layers import ProductGCN
 
-        self.gaussians = gaussians
+        self.gaussians, self.messages = gaussians, ProductGCN.messages
         self.embedding = nn.Linear(channels, hidden)
         self.spatial = nn.ModuleList(ProductGCN(hidden, hidden) for _ in range(layers))
         self.spectral = nn.ModuleList(SpectralLayer(hidden, gaussians=gaussians) for _ in range(layers))
@@ -158,7 +158,7 @@ class S2GNN(nn.Module):
         values = expanded(eigenvalues.to(x.dtype), self.gaussians)
         vectors = rows_of_nodes(eigenvectors, graph).to(x.dtype)
         h = self.embedding(x)
-        messages = self.spatial[0].messages(h, edge_index) if len(self.spatial) else None
+        messages = self.messages(h, edge_index)
         for spatial, spectral in zip(self.spatial, self.spectral, strict=True):
             h = (h + spatial(h, messages).relu() + spectral(h, values, vectors, sizes)) / math.sqrt(3)
         return h
