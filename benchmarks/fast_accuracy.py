@@ -22,6 +22,7 @@ PAIRS = (
     (FAST_CLOUDS, "AC-PointNet (fast)", "AC-PointNet (exact)"),
     (FAST_GRAPHS, "A-NLSF (fast)", "A-NLSF (exact)"),
     (FAST_GRAPHS, "A-NLSF (fast)", "A-NLSF (exact; long steps)"),
+    (FAST_GRAPHS, "A-NLSF (fast)", "A-NLSF (fast; full precision)"),
     (FAST_GRAPHS, "A-NLSF (five short steps)", "A-NLSF (exact)"),
     (FAST_GRAPHS, "A-NLSF (one short step)", "A-NLSF (exact)"),
 )

@@ -1,5 +1,6 @@
 """The landscape of a prior over transformations, and what searches it (paper: appendix "Random Maximization")."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -180,6 +181,20 @@ class Landscape:
             raise
         self.pairs_evaluated += landscape.pairs_evaluated * row_numel(view) / row_numel(self.g)
 
+    @contextmanager
+    def rough(self) -> Iterator["Landscape"]:
+        """The same landscape in reduced precision where the hardware has it: enough to rank candidates."""
+        dtype = reduced_precision(self.device.type)
+        if dtype is None:
+            yield self
+            return
+        rough = copy.copy(self)
+        rough.network = in_precision(self.network, self.device.type, dtype)
+        rough.fused = None if self.fused is None else in_precision(self.fused, self.device.type, dtype)
+        rough.chunk = None if self.chunk is None else 2 * self.chunk
+        yield rough
+        self.pairs_evaluated = rough.pairs_evaluated
+
     def place(self, points: Tree) -> Tree:
         """Points as drawn by a space, on the device and in the precision of the batch."""
         return cast_like(points, self.g)
@@ -222,7 +237,7 @@ class Landscape:
 
     def _fused_values(self, u: Tree) -> Tensor:
         assert self.fused is not None
-        outputs = self.fused(u)
+        outputs = _at_least_float32(self.fused(u))
         return self.prior.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
 
     def _fused_gradient(self, u: Tree, form: Tensor) -> tuple[Tensor, Tree]:
@@ -259,6 +274,10 @@ def evaluate(network: Callable[[Tree], Tensor], family: Family, g: Tree, u: Tree
             f"The network must return a tensor with one row per form, {owner.shape[0]} rows, got {came}. "
             "Hint: return logits of shape (batch, classes)"
         )
+    return _at_least_float32(outputs)
+
+
+def _at_least_float32(outputs: Tensor) -> Tensor:
     return outputs.float() if outputs.dtype in (torch.float16, torch.bfloat16) else outputs
 
 

@@ -43,6 +43,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         layers=options["layers"],
         dropout=options["dropout"],
         maximizer=search_of(options),
+        in_training=training_search_of(options),
         redraw=options["redraw"],
         seed=seed,
     )
@@ -96,6 +97,7 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         hidden=options["hidden"],
         layers=options["layers"],
         maximizer=search_of(options),
+        in_training=training_search_of(options),
         redraw=options["redraw"],
         seed=seed,
     )
@@ -158,6 +160,11 @@ def search_of(options: Settings) -> Maximizer:
     return SampleAndRefine(options["draws"], options["steps"], options["step_size"])
 
 
+def training_search_of(options: Settings) -> Maximizer:
+    """The same, with draws ranked in reduced precision if the settings say so."""
+    return SampleAndRefine(options["draws"], options["steps"], options["step_size"], reduced=options["reduced"])
+
+
 SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
@@ -167,7 +174,7 @@ its projection is about the maximum of the linearised score over the whole set.
 """
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
-_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "step_size": LONG, "redraw": 32}
+_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "step_size": LONG, "redraw": 32, "reduced": True}
 _ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "returns": 16}
 
 SPECTRAL_SETTINGS: dict[str, Settings] = {

@@ -17,6 +17,7 @@ def anlsf(
     hidden: int = 128,
     layers: int = 3,
     maximizer: Maximizer | None = None,
+    in_training: Maximizer | None = None,
     redraw: int = 1,
     seed: int = 0,
 ) -> Canonicalized:
@@ -29,7 +30,10 @@ def anlsf(
         channels: node features.
         classes: D.
         maximizer: 32 draws and three long refinement steps if not given.
+        in_training: another search for training mode.
         redraw: training steps that share their draws.
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)
-    return Canonicalized(network, family, maximizer, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw)
+    return Canonicalized(
+        network, family, maximizer, in_training=in_training, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw
+    )

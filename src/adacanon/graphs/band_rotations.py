@@ -1,7 +1,7 @@
 """The change of basis within each band (paper: section "Anisotropic nonlinear spectral filters")."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -69,7 +69,8 @@ class BandRotations(Family):
 
     def searches(self) -> Searches:
         """Networks are close to linear in the blocks, so that long steps find most (``benchmarks.step_length``)."""
-        return SampleAndRefine(samples=32, step_size=1.0), None
+        search = SampleAndRefine(samples=32, step_size=1.0)
+        return search, replace(search, reduced=True)
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tree:
         rotated = u @ g.factors[owner]

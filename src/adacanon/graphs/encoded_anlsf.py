@@ -74,6 +74,7 @@ class EncodedANLSF(nn.Module):
         layers: of that MLP.
         dropout: share of its hidden units dropped in training.
         maximizer: 32 draws and two refinement steps if not given.
+        in_training: another search for training mode.
         redraw: training steps that share their draws.
 
     Shape:
@@ -94,6 +95,7 @@ class EncodedANLSF(nn.Module):
         layers: int = 3,
         dropout: float = 0.0,
         maximizer: Maximizer | None = None,
+        in_training: Maximizer | None = None,
         redraw: int = 8,
         seed: int = 0,
     ) -> None:
@@ -110,7 +112,9 @@ class EncodedANLSF(nn.Module):
             invariants=bands * (features + 1),
         )
         search = maximizer or SampleAndRefine(samples=32, steps=2, step_size=1.0)
-        self.canonicalized = Canonicalized(network, family, search, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw)
+        self.canonicalized = Canonicalized(
+            network, family, search, in_training=in_training, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw
+        )
 
     def forward(
         self, x: Tensor, edge_index: Tensor, graph: Tensor, basis: Tensor, sizes: Tensor, ranks: Tensor

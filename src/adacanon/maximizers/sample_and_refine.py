@@ -22,6 +22,8 @@ class SampleAndRefine(Maximizer):
         method: "riemannian" walks on the space; "projected" steps in the ambient space and projects back.
         every: refine every draw instead of the best one only. Dearer by a factor of about K; no jumps where the best
             draw changes.
+        reduced: find the best draw in bfloat16 where the hardware has it; its value, and all after it, is in full
+            precision. Meant for training: rounding decides between draws that are nearly equal.
     """
 
     samples: int = 50
@@ -29,6 +31,7 @@ class SampleAndRefine(Maximizer):
     step_size: float = 0.1
     method: Method = "riemannian"
     every: bool = False
+    reduced: bool = False
 
     def __post_init__(self) -> None:
         check_samples(self.samples)
@@ -38,6 +41,10 @@ class SampleAndRefine(Maximizer):
         blocks = draws(landscape, self.samples, generator)
         if self.every:
             return reduce(better, (self._all_refined(landscape, block) for block in blocks))
+        if self.reduced:
+            with landscape.rough() as rough:
+                start = best_of(rough, blocks).parameters
+            return refined_from(landscape, start, self.steps, self.step_size, self.method)
         return refine(landscape, best_of(landscape, blocks), self.steps, self.step_size, self.method)
 
     def _all_refined(self, landscape: Landscape, block: Tree) -> Found:
@@ -51,8 +58,17 @@ def refine(landscape: Landscape, found: Found, steps: int, step_size: float, met
     """Climb from an outcome; where climbing does not help, the outcome stays."""
     if steps == 0:
         return found
-    start = map_tensors(lambda leaf: leaf.unsqueeze(0), found.parameters)
-    return better(found, highest(climb(landscape, start, steps=steps, step_size=step_size, method=method)))
+    return better(found, refined_from(landscape, found.parameters, steps, step_size, method))
+
+
+def refined_from(
+    landscape: Landscape, points: Tree, steps: int, step_size: float, method: Method = "riemannian"
+) -> Found:
+    """The best on the way from points (batch, forms, *point), with exact values."""
+    start = map_tensors(lambda leaf: leaf.unsqueeze(0), points)
+    if steps == 0:
+        return Found(points, landscape.values(start)[0], exact=True)
+    return highest(climb(landscape, start, steps=steps, step_size=step_size, method=method))
 
 
 def highest(climbed: Found) -> Found:

@@ -11,7 +11,6 @@ Points and their refinement do not grow with the graph that they stand for; only
 """
 
 import copy
-from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -95,13 +94,13 @@ class OrthogonalBlocks(Space):
         return self._reshaped(u * mask) * mask
 
     def _reshaped(self, u: Tensor) -> Tensor:
-        if max(self.rows) == 2:
-            close, sure = _two_rows_to_set(u, self._forced)
-            if bool(sure.all()):
-                return close
-        left, values, right = torch.linalg.svd(u, full_matrices=False)
-        values = torch.where(self._forced(values), 1.0, values.clamp(max=1))
-        return (left * values.unsqueeze(-2)) @ right
+        must = self._forced(min(u.shape[-2:]), u.device).expand(*u.shape[:-2], -1)
+        if max(self.rows) != 2 or u.shape[-1] < 2:
+            return _by_svd(u, must)
+        close, sure = _two_rows_to_set(u, must)
+        if bool(sure.all()):
+            return close
+        return close.index_put((~sure,), _by_svd(u[~sure], must[~sure]))
 
     def tangent(self, u: Tensor, v: Tensor) -> Tensor:
         """All directions: the set has corners, where more singular values are one than must be, and no tangent spaces
@@ -133,10 +132,12 @@ class OrthogonalBlocks(Space):
         t = torch.arange(self.width, device=self.sizes.device)
         return (j[:, None] < self._height()[..., None, None]) & (t < self.columns[..., None, None])
 
-    def _forced(self, values: Tensor) -> Tensor:
-        """Which of the singular values, in decreasing order, must be one: the first J + r - M."""
-        count = (self._height() + self.columns - self.sizes).clamp(min=0).unsqueeze(-1).to(values.device)
-        return torch.arange(values.shape[-1], device=values.device) < count
+    def _forced(self, values: int, device: torch.device) -> Tensor:
+        """Which of so many singular values, in decreasing order, must be one, (members, bands, values): the first
+        J + r - M.
+        """
+        count = (self._height() + self.columns - self.sizes).clamp(min=0).unsqueeze(-1).to(device)
+        return torch.arange(values, device=device) < count
 
     def _height(self) -> Tensor:
         """Rows that are not zero, min(J, M), (members, bands)."""
@@ -183,7 +184,12 @@ def _table(seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int
     return _Table(seeds, count, rows, width, dtype)
 
 
-def _two_rows_to_set(u: Tensor, forced: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+def _by_svd(u: Tensor, must: Tensor) -> Tensor:
+    left, values, right = torch.linalg.svd(u, full_matrices=False)
+    return (left * torch.where(must, 1.0, values.clamp(max=1)).unsqueeze(-2)) @ right
+
+
+def _two_rows_to_set(u: Tensor, must: Tensor) -> tuple[Tensor, Tensor]:
     r"""The projection of 2 x r matrices in closed form, and where it can be relied on.
 
     With the eigenvalues :math:`\sigma_i^2` of the 2 x 2 matrix :math:`uu^\top`, it is :math:`\big(\bar f I + \tfrac{f_1
@@ -195,7 +201,6 @@ def _two_rows_to_set(u: Tensor, forced: Callable[[Tensor], Tensor]) -> tuple[Ten
     mean, half = (a + d) / 2, (a - d) / 2
     gap = torch.hypot(half, b)
     sigma = torch.stack([mean + gap, (mean - gap).clamp(min=0)], dim=-1).sqrt()
-    must = forced(sigma)
     f = torch.where(must | (sigma > 1), 1 / sigma.clamp(min=_SURE), 1.0)
     middle, difference = f.sum(-1) / 2, (f[..., 0] - f[..., 1]) / 2
     share = difference / gap.clamp(min=torch.finfo(gap.dtype).tiny)
