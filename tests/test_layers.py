@@ -33,7 +33,7 @@ ALLOWED = {
     "diagnosis": ENGINE | {"frozen", "images", "points", "reports"},
     "cli": {"errors", "data", "diagnosis", "experiments", "reports"},
 }
-CORE_MAY_IMPORT = {"abc", "collections", "contextlib", "dataclasses", "typing", "torch", "adacanon"}
+CORE_MAY_IMPORT = {"copy", "abc", "collections", "contextlib", "dataclasses", "typing", "torch", "adacanon"}
 
 
 def layer_of(file: Path) -> str:
