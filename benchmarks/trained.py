@@ -1,6 +1,7 @@
 """A trained AC-PointNet for the benchmarks that need one, made once and kept in the cache folder."""
 
 import argparse
+from dataclasses import replace
 
 import torch
 
@@ -10,9 +11,11 @@ from adacanon.experiments.posed_clouds import PosedClouds, canonicalized, modeln
 from adacanon.experiments.run import Run
 from adacanon.folders import cache_folder
 from adacanon.points.pointnet import PointNet
-from adacanon.training.loop import Schedule, Sitting, train
+from adacanon.training.loop import Parts, Schedule, Sitting, train
 
 SETTINGS = {**FAST, "classes": 10, "points": 1024, "epochs": 12, "batch": 32, "learning_rate": 1e-3, "seed": 0}
+HELD_OUT = 10
+"""Every tenth training cloud is kept out of the training: settings of searches are chosen on these."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -20,13 +23,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=int, default=SETTINGS["epochs"], help="of the training")
     parser.add_argument("--points", type=int, default=SETTINGS["points"], help="of every cloud")
     parser.add_argument(
-        "--part", choices=("train", "test"), default="test", help="settings are chosen on training clouds"
+        "--part", choices=("train", "validation", "test"), default="test", help="settings are chosen on validation"
     )
 
 
 def some_of(data: PosedClouds, part: str, count: int) -> torch.Tensor:
     """The numbers of ``count`` clouds of a part, evenly spaced: its classes stand one after the other."""
-    numbers = data.parts.train if part == "train" else data.parts.test
+    numbers = getattr(data.parts, part)
     return numbers[:: max(1, len(numbers) // count)][:count]
 
 
@@ -34,18 +37,21 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Po
     """The model in evaluation mode, trained with the fast settings, and the clouds in their poses; a training that was
     interrupted goes on.
     """
-    options = {**SETTINGS, **(settings or {})}
+    options = {**SETTINGS, **(settings or {}), "held_out": HELD_OUT}
     run = Run.of("benchmarks", "AC-PointNet", f"ModelNet{options['classes']}", 0, options)
     data = posed(modelnet(options["classes"], options["points"]), seed=options["seed"], fixed=True)
+    parts, held = data.parts, torch.arange(len(data.parts.train)) % HELD_OUT == 0
+    data = replace(data, parts=Parts(parts.train[~held], parts.train[held], parts.test))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options["seed"])
-        evaluation, training = searches(options, samples=len(data.parts.train))
+        evaluation, training = searches(options, samples=len(parts.train))
         network = PointNet(data.classes)
         learner = canonicalized(network, data, evaluation, in_training=training, forms=options["forms"])
         schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
         path = cache_folder() / "benchmarks" / f"{run.key}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)
         sitting = Sitting(path, on_epoch=lambda epoch, loss: print(f"  training, epoch {epoch}: loss {loss:.3f}"))
-        train(learner, data.parts, schedule, generator=torch.Generator().manual_seed(options["seed"]), sitting=sitting)
+        fixed = replace(data.parts, validation=held.nonzero()[:0, 0])  # nothing is chosen while it trains
+        train(learner, fixed, schedule, generator=torch.Generator().manual_seed(options["seed"]), sitting=sitting)
     assert isinstance(learner.module, Canonicalized)
     return learner.module.eval(), data

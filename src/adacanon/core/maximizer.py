@@ -28,7 +28,7 @@ from adacanon.core.pytree import (
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
 
-AUTOMATIC_CHUNK_NUMBERS = 2**13
+AUTOMATIC_CHUNK_NUMBERS = 2**14
 """An automatic chunk holds this many input numbers, twice as many in reduced precision: what the layers make of them
 then stays in the cache.
 """
