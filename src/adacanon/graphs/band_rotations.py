@@ -103,6 +103,6 @@ class BandRotations(Family):
 
         def outputs(u: Tensor) -> Tensor:
             points = u.mT.transpose(0, 1).flatten(2)  # (graphs, count, bands * width * rows), a view of fresh draws
-            return network.rest(torch.baddbmm(shift, points, lifted)).transpose(0, 1)
+            return network.after_first(torch.baddbmm(shift, points, lifted)).transpose(0, 1)
 
         return outputs

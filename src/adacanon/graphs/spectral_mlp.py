@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import torch
 from torch import Tensor, nn
 
 from adacanon.errors import InputError, ShapeError
@@ -54,7 +55,19 @@ class SpectralMLP(nn.Module):
                 f"SpectralMLP expects coefficients of shape (pairs, {self.shape[0]}, {self.shape[1]}), "
                 f"got {tuple(coefficients.shape)}. Hint: rows is the sum of J_k, channels the number of node features"
             )
-        return self.rest(coefficients.flatten(1) @ self.first.weight.T + self.shift(invariants))
+        return self.after_first(coefficients.flatten(1) @ self.first.weight.T + self.shift(invariants))
+
+    def after_first(self, hidden: Tensor) -> Tensor:
+        """The outputs, from those of the first layer. The last layer is in full precision, whatever those before it
+        are: its scores are compared with one another.
+        """
+        if not self.rest:
+            return hidden
+        *before, last = self.rest
+        for layer in before:
+            hidden = layer(hidden)
+        with torch.autocast(hidden.device.type, enabled=False):
+            return last(hidden.to(self.first.weight.dtype))
 
     def shift(self, invariants: Tensor | None) -> Tensor:
         """What the first layer adds to the product with the coefficients."""
