@@ -73,6 +73,15 @@ def test_the_draws_are_evaluated_in_bfloat16_and_counted(build: Build, monkeypat
     assert 0 < float((values - exact).abs().max()) < 0.05 * float(exact.abs().max())
 
 
+def test_scores_are_not_rounded_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two draws should have equal scores by accident only."""
+    monkeypatch.setattr(maximizer, "reduced_precision", lambda device: torch.bfloat16)
+    landscape = fused()
+    with landscape.rough() as rough:
+        values = rough(candidates(landscape))
+    assert float((values == values.bfloat16().float()).double().mean()) < 0.1
+
+
 def candidates(landscape: Landscape) -> torch.Tensor:
     points = landscape.space.sample(DRAWS, generator=torch.Generator().manual_seed(1)).float()
     return points if landscape.space.members else points.unsqueeze(1).expand(-1, landscape.batch, -1, -1)
