@@ -1,5 +1,7 @@
 """Without a word about the search: a fast one that suits the family, and a clear error where it does not fit."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -25,7 +27,8 @@ def test_a_family_with_coarse_views_gets_coarse_to_fine() -> None:
 
 def test_bands_get_sample_and_refine() -> None:
     model = Canonicalized(SpectralMLP(4, 2, classes=3), BandRotations(uniform(2), rows=2))
-    assert (model.maximizer, model.in_training) == (SampleAndRefine(samples=32, step_size=1.0), None)
+    search = SampleAndRefine(samples=32, step_size=1.0)
+    assert (model.maximizer, model.in_training) == (search, replace(search, reduced=True))
 
 
 def test_a_family_without_a_search_of_its_own_needs_one() -> None:

@@ -119,21 +119,23 @@ class TestClosedForm:
         for k, (m, r) in enumerate(REGIMES.values()):
             torch.testing.assert_close(found[:, k : k + 1], by_svd(u[:, k : k + 1], m, r), atol=1e-11, rtol=1e-11)
 
-    def test_one_unsure_block_sends_all_to_the_decomposition(self) -> None:
+    def test_an_unsure_block_goes_to_the_decomposition_and_no_other(self) -> None:
         space = space_of("two forced", 6)
         u = with_singular_values(0.7, 0.4)
         u[3] = 0
-        _, sure = _two_rows_to_set(u, space._forced)
+        close, sure = _two_rows_to_set(u, space._forced(2, u.device).expand(6, 1, -1))
         assert sure.flatten().tolist() == [True, True, True, False, True, True]
-        kept = torch.arange(6) != 3
-        torch.testing.assert_close(space.project(u)[kept], by_svd(u, 3, 3)[kept], atol=1e-11, rtol=1e-11)
+        found, kept = space.project(u), torch.arange(6) != 3
+        assert torch.equal(found[kept], close[kept])
+        torch.testing.assert_close(found[kept], by_svd(u, 3, 3)[kept], atol=1e-11, rtol=1e-11)
+        torch.testing.assert_close(torch.linalg.svdvals(found[3]), torch.ones(1, 2, dtype=torch.float64))
 
 
 class TestSharedDraws:
     SEEDS = (5, 6)
 
     def drawn(self, sizes: Tensor, *, count: int = 4, rows: tuple[int, ...] = (2, 3), width: int = 3) -> Tensor:
-        return _table(self.SEEDS, count, rows, width, torch.float64).blocks(sizes)
+        return _table(self.SEEDS, count, rows, width, torch.float64).blocks(sizes).transpose(1, 2).mT
 
     def directly(self, m: int, band: int, *, count: int = 4, width: int = 3) -> Tensor:
         block = torch.zeros(count, 3, width, dtype=torch.float64)
