@@ -51,7 +51,7 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Po
         path = cache_folder() / "benchmarks" / f"{run.key}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)
         sitting = Sitting(path, on_epoch=lambda epoch, loss: print(f"  training, epoch {epoch}: loss {loss:.3f}"))
-        fixed = replace(data.parts, validation=held.nonzero()[:0, 0])  # nothing is chosen while it trains
-        train(learner, fixed, schedule, generator=torch.Generator().manual_seed(options["seed"]), sitting=sitting)
+        unchosen = replace(data.parts, validation=parts.train[:0])  # no epoch is chosen
+        train(learner, unchosen, schedule, generator=torch.Generator().manual_seed(options["seed"]), sitting=sitting)
     assert isinstance(learner.module, Canonicalized)
     return learner.module.eval(), data

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adacanon import CoarseToFine, Middle, RandomSearch
+from adacanon import CoarseToFine, Middle, RandomSearch, learning_searches
 from adacanon.core import Landscape
 from adacanon.errors import InputError
 from coarse_cases import CLASSES, POINTS, MaxNetwork, found_by, landscape
@@ -95,3 +95,11 @@ def test_settings_that_mean_nothing_are_refused() -> None:
         CoarseToFine(size=64, middle=Middle(64))
     with pytest.raises(InputError, match="must be a Middle"):
         CoarseToFine(middle=128)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [8, 32, 256])
+def test_searches_that_learn_have_a_view_four_times_as_fine(size: int) -> None:
+    evaluation, training = learning_searches(10, size=size)
+    assert isinstance(evaluation, CoarseToFine)
+    assert isinstance(training, CoarseToFine)
+    assert (evaluation.middle, training.middle) == (Middle(4 * size), None)

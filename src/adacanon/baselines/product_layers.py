@@ -25,14 +25,15 @@ class ProductGCN(GCNConv):
 class ProductCheb(ChebConv):
     """``ChebConv``."""
 
-    @staticmethod
-    def messages(x: Tensor, edge_index: Tensor) -> Messages:
+    def messages(self, x: Tensor, edge_index: Tensor) -> Messages:
+        """What all layers of a network on these nodes and edges share."""
         nodes = x.shape[0]
-        layer = ChebConv(1, 1, K=1)
-        return Messages.along(*layer.__norm__(edge_index, nodes, None, "sym", dtype=x.dtype), nodes=nodes)
+        weighted = self.__norm__(edge_index, nodes, None, self.normalization, dtype=x.dtype)
+        return Messages.along(*weighted, nodes=nodes)
 
     def forward(self, x: Tensor, messages: Messages) -> Tensor:
-        terms = [x, messages(x)]
+        terms = [x]
         while len(terms) < len(self.lins):
-            terms.append(2 * messages(terms[-1]) - terms[-2])
-        return sum(lin(term) for lin, term in zip(self.lins, terms, strict=False)) + self.bias
+            turned = messages(terms[-1])
+            terms.append(turned if len(terms) == 1 else 2 * turned - terms[-2])
+        return sum(lin(term) for lin, term in zip(self.lins, terms, strict=True)) + self.bias

@@ -20,6 +20,6 @@ def searches(options: Settings, *, samples: int) -> Searches:
         return draws, None
     names = ("draws", "size", "slots", "calibration", "evaluation", "contenders", "keep")
     if "slots" in options:
-        return learning_searches(samples, middle=None, **{name: options[name] for name in names})
+        return learning_searches(samples, middle=False, **{name: options[name] for name in names})
     coarse = partial(CoarseToFine, draws, size=options["size"], keep=options["keep"], pilot=False)
     return coarse(contenders=options["contenders"]), coarse(contenders=0)

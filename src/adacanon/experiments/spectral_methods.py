@@ -43,7 +43,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         layers=options["layers"],
         dropout=options["dropout"],
         maximizer=search_of(options),
-        in_training=training_search_of(options),
+        in_training=search_of(options, reduced=options["reduced"]),
         redraw=options["redraw"],
         seed=seed,
     )
@@ -97,7 +97,7 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         hidden=options["hidden"],
         layers=options["layers"],
         maximizer=search_of(options),
-        in_training=training_search_of(options),
+        in_training=search_of(options, reduced=options["reduced"]),
         redraw=options["redraw"],
         seed=seed,
     )
@@ -155,14 +155,9 @@ def partition_of(data: TUData, options: Settings) -> Partition:
     return dyadic(options["bands"], decay=options["decay"], high=high)
 
 
-def search_of(options: Settings) -> Maximizer:
-    """Draws, and refinement if there is any."""
-    return SampleAndRefine(options["draws"], options["steps"], options["step_size"])
-
-
-def training_search_of(options: Settings) -> Maximizer:
-    """The same, with draws ranked in reduced precision if the settings say so."""
-    return SampleAndRefine(options["draws"], options["steps"], options["step_size"], reduced=options["reduced"])
+def search_of(options: Settings, *, reduced: bool = False) -> Maximizer:
+    """Draws, and refinement if there is any; ``reduced`` is for training."""
+    return SampleAndRefine(options["draws"], options["steps"], options["step_size"], reduced=reduced)
 
 
 SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
@@ -180,7 +175,7 @@ _ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "retu
 SPECTRAL_SETTINGS: dict[str, Settings] = {
     "Gram MLP": _BANDS,
     "A-NLSF (plain)": {**_BANDS, **_SEARCH},
-    "A-NLSF (node)": {**_BANDS, **_SEARCH, "layers": 2, "node_features": 32, "node_layers": 1},
+    "A-NLSF (node)": {**_BANDS, **_SEARCH, "reduced": False, "layers": 2, "node_features": 32, "node_layers": 1},
     "A-NLSF": {**_BANDS, **_SEARCH, **_ENCODER, "layers": 2, "dropout": 0.3},
 }
 """What a method has beside width, learning rate and weight decay."""

@@ -7,8 +7,6 @@ from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
 
-_MIDDLE = Middle()
-
 
 def learning_searches(
     samples: int,
@@ -20,7 +18,7 @@ def learning_searches(
     evaluation: int = 200,
     contenders: int = 3,
     keep: int = 1,
-    middle: Middle | None = _MIDDLE,
+    middle: bool = True,
 ) -> Searches:
     """A search for evaluation and one for training that learn from each other, for spaces with covering sets.
 
@@ -39,7 +37,7 @@ def learning_searches(
         evaluation: candidates in evaluation.
         contenders: classes in evaluation that may still win after the view.
         keep: finalists of each of them.
-        middle: the finer view in evaluation, on which most classes are compared; None goes without it.
+        middle: in evaluation, compare most classes on a view four times as fine before finalists are chosen.
 
     Example:
         >>> from adacanon import Canonicalized, Objective
@@ -48,9 +46,9 @@ def learning_searches(
         >>> model = Canonicalized(PointNet(10), Rotations(), evaluation, in_training=training)
         >>> objective = Objective(model, forms=2)
     """
-    known = Calibration(calibration)
+    known, between = Calibration(calibration), Middle(4 * size) if middle else None
     remembered = Remembered(RandomSearch(draws), samples, slots)
     return (
-        CoarseToFine(GridSearch(evaluation), size, keep, contenders, calibration=known, middle=middle),
+        CoarseToFine(GridSearch(evaluation), size, keep, contenders, calibration=known, middle=between),
         CoarseToFine(remembered, size, contenders=0, pilot=False, calibration=known),
     )
