@@ -16,6 +16,7 @@ from adacanon.core.pytree import Tree, map_tensors, owners
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs import BandCoefficients, BandRotations, SpectralMLP, uniform
+from adacanon.graphs.band_rotations import LiftedMLP
 from adacanon.maximizers import Restarts
 
 BANDS, ROWS, WIDTH, CHANNELS, CLASSES, BESIDE = 3, 2, 3, 4, 3, 5
@@ -103,6 +104,33 @@ class TestTheFusedWayIsTheSameFunction:
         g, mlp = coefficients(beside=beside, dtype=dtype), network(layers, beside=beside).to(dtype)
         fast, slow = (model(family, mlp).eval()(g) for family in (FAMILY, Unfused(FAMILY)))
         torch.testing.assert_close(fast, slow, atol=10 * TOLERANCE[dtype], rtol=10 * TOLERANCE[dtype])
+
+
+class TestThePullback:
+    @pytest.mark.parametrize("layers", [1, 2, 3])
+    def test_is_the_transposed_derivative(self, layers: int) -> None:
+        g, mlp = coefficients(beside=BESIDE), network(layers, beside=BESIDE)
+        u, fused = candidates(g).requires_grad_(), LiftedMLP(mlp, g, ROWS)
+        expected = fused(u)
+        cotangent = torch.randn(expected.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+        pulled = fused.pullback(u)
+        assert pulled is not None
+        outputs, back = pulled
+        torch.testing.assert_close(outputs, expected.detach(), atol=1e-12, rtol=1e-12)
+        torch.testing.assert_close(
+            back(cotangent), torch.autograd.grad(expected, u, cotangent)[0], atol=1e-12, rtol=1e-12
+        )
+
+    def test_leaves_layers_that_it_does_not_know_to_autograd(self) -> None:
+        g, mlp = coefficients(), network()
+        mlp.rest[0] = torch.nn.Tanh()
+        assert LiftedMLP(mlp, g, ROWS).pullback(candidates(g)) is None
+        u = candidates(g, CLASSES).unflatten(0, (1, CLASSES)).transpose(1, 2)
+        fast, slow = (
+            Landscape(mlp, family, ClassScore(), g).value_and_gradient(u) for family in (FAMILY, Unfused(FAMILY))
+        )
+        for found, expected in zip(fast, slow, strict=True):
+            torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-12)
 
 
 class TestTraining:

@@ -16,7 +16,11 @@ Searches = tuple["Maximizer", "Maximizer | None"]
 """A search, and another one for training if that differs."""
 
 Fused = Callable[[Tree], Tensor]
-"""From points (count, batch, *point) to outputs (count, batch, ...)."""
+"""From points (count, batch, *point) to outputs (count, batch, ...).
+
+If it has a method ``pullback(u)``, that returns the outputs and the map from cotangents of theirs to those of u, or
+None where autograd has to find them.
+"""
 
 
 class Family(ABC):

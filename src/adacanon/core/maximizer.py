@@ -237,7 +237,10 @@ class Landscape:
 
     def _fused_values(self, u: Tree) -> Tensor:
         assert self.fused is not None
-        outputs = _at_least_float32(self.fused(u))
+        return self._ranks(_at_least_float32(self.fused(u)))
+
+    def _ranks(self, outputs: Tensor) -> Tensor:
+        """Values (count, batch, forms) of outputs (count, batch, ...)."""
         return self.prior.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
 
     def _fused_gradient(self, u: Tree, form: Tensor) -> tuple[Tensor, Tree]:
@@ -245,10 +248,19 @@ class Landscape:
         self.pairs_evaluated += form.numel()
         grid = flatten_leading(_forms_first(u), 2)
         own = form.transpose(1, 2).reshape(count * chosen, batch, 1)
-        value, gradient = _slopes(grid, lambda grid: self._fused_values(grid).gather(2, own).squeeze(2))
+        value, gradient = self._fused_slopes(grid, lambda values: values.gather(2, own).squeeze(2))
         self._check(value.reshape(-1, 1))
         back = _forms_first(unflatten_leading(gradient, (count, chosen)))
         return value.unflatten(0, (count, chosen)).transpose(1, 2), back
+
+    def _fused_slopes(self, grid: Tree, chosen: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tree]:
+        """The chosen of the values (count, batch, forms), and their gradients."""
+        pulled = pullback(grid) if (pullback := getattr(self.fused, "pullback", None)) else None
+        if pulled is None:
+            return _slopes(grid, lambda grid: chosen(self._fused_values(grid)))
+        outputs, back = pulled
+        value, cotangent = _slopes(outputs, lambda outputs: chosen(self._ranks(outputs)))
+        return value, map_tensors(Tensor.nan_to_num, back(cotangent))
 
     def _check(self, values: Tensor, owner: Tensor | None = None) -> None:
         """Refuse NaN among the values of pairs, which go round the batch if their owners are not given."""

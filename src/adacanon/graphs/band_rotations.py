@@ -13,7 +13,7 @@ from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
-from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.graphs.spectral_mlp import Pullback, SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
@@ -92,17 +92,42 @@ class BandRotations(Family):
             or not network.takes(sum(self.rows_per_band), g)
         ):
             return None
+        return LiftedMLP(network, g, self.rows)
+
+
+class LiftedMLP:
+    """A ``SpectralMLP`` on the rotated coefficients of a batch, as a function of the blocks that rotate them."""
+
+    def __init__(self, network: SpectralMLP, g: BandCoefficients, rows: int) -> None:
         graphs, bands, width, channels = g.factors.shape
+        self.network, self.point = network, (bands, width, rows)
         with torch.no_grad():
-            weight = network.first.weight.reshape(-1, bands, self.rows, channels).permute(1, 3, 2, 0).flatten(2)
+            weight = network.first.weight.reshape(-1, bands, rows, channels).permute(1, 3, 2, 0).flatten(2)
             lifted = g.factors.new_empty(graphs, bands, width, weight.shape[2])
             for column in range(width):  # each in the place that the products below read
                 torch.bmm(g.factors[:, :, column].transpose(0, 1), weight, out=lifted[:, :, column].transpose(0, 1))
-            lifted = lifted.reshape(graphs, bands * width * self.rows, -1)
-            shift = network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
+            self.lifted = lifted.reshape(graphs, bands * width * rows, -1)
+            self.shift = network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
 
-        def outputs(u: Tensor) -> Tensor:
-            points = u.mT.transpose(0, 1).flatten(2)  # (graphs, count, bands * width * rows), a view of fresh draws
-            return network.after_first(torch.baddbmm(shift, points, lifted)).transpose(0, 1)
+    def __call__(self, u: Tensor) -> Tensor:
+        return self.network.after_first(self._first(u)).transpose(0, 1)
 
-        return outputs
+    def pullback(self, u: Tensor) -> tuple[Tensor, Pullback] | None:
+        """Outputs, and the map from their cotangents to those of u, without a graph of operations in between."""
+        with torch.no_grad():
+            pulled = self.network.pullback(self._first(u))
+        if pulled is None:
+            return None
+        outputs, rest = pulled
+
+        def back(cotangent: Tensor) -> Tensor:
+            with torch.no_grad():
+                points = torch.bmm(rest(cotangent.transpose(0, 1)), self.lifted.mT)
+            return points.unflatten(2, self.point).transpose(0, 1).mT
+
+        return outputs.transpose(0, 1), back
+
+    def _first(self, u: Tensor) -> Tensor:
+        """The first layer, (graphs, count, hidden)."""
+        points = u.mT.transpose(0, 1).flatten(2)  # (graphs, count, bands * width * rows), a view of fresh draws
+        return torch.baddbmm(self.shift, points, self.lifted)

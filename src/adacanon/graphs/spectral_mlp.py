@@ -1,12 +1,17 @@
 """The symmetryless network of A-NLSF."""
 
-from itertools import pairwise
+from collections.abc import Callable
+from itertools import cycle, pairwise
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.coefficients import BandCoefficients
+
+Pullback = Callable[[Tensor], Tensor]
+_BETWEEN = (nn.ReLU, nn.Dropout, nn.Linear)
 
 
 class SpectralMLP(nn.Module):
@@ -68,6 +73,25 @@ class SpectralMLP(nn.Module):
             hidden = layer(hidden)
         with torch.autocast(hidden.device.type, enabled=False):
             return last(hidden.to(self.first.weight.dtype))
+
+    def pullback(self, hidden: Tensor) -> tuple[Tensor, Pullback] | None:
+        """What ``after_first`` gives in evaluation mode, and the map from its cotangents to those of ``hidden``; None
+        if some layer is not of the kind it was made as.
+        """
+        linear = self.rest[2::3]
+        if any(type(layer) is not kind for layer, kind in zip(self.rest, cycle(_BETWEEN), strict=False)):
+            return None
+        kept = []
+        for layer in linear:
+            kept.append(hidden.relu())
+            hidden = functional.linear(kept[-1], layer.weight, layer.bias)
+
+        def back(cotangent: Tensor) -> Tensor:
+            for layer, active in zip(reversed(linear), reversed(kept), strict=True):
+                cotangent = (cotangent @ layer.weight).mul_(active.sign())
+            return cotangent
+
+        return hidden, back
 
     def shift(self, invariants: Tensor | None) -> Tensor:
         """What the first layer adds to the product with the coefficients."""
