@@ -78,9 +78,9 @@ class SpectralMLP(nn.Module):
         """What ``after_first`` gives in evaluation mode, and the map from its cotangents to those of ``hidden``; None
         if some layer is not of the kind it was made as.
         """
-        linear = self.rest[2::3]
         if any(type(layer) is not kind for layer, kind in zip(self.rest, cycle(_BETWEEN), strict=False)):
             return None
+        linear = [layer for layer in self.rest if isinstance(layer, nn.Linear)]
         kept = []
         for layer in linear:
             kept.append(hidden.relu())
