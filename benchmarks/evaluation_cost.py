@@ -17,21 +17,22 @@ from benchmarks import measure
 from benchmarks.trained import add_options, some_of, trained
 
 FULL = "200 candidates on the whole cloud"
-SETTING = "200 on 32 points, 10 x 4 on 128, 3 finalists"
+SETTING = "200 on 32 points, 10 x 3 and 2 x 20 on 128, up to 4 finalists"
 TOLERANCE = 0.2
 """Points of accuracy below the full search that count as equal."""
 
 
 def searches(own: CoarseToFine) -> dict[str, Maximizer]:
     """The full search first, then the paper's number of draws, then cheaper and cheaper ones."""
-    three = replace(own, middle=Middle(), keep=1)
+    three = replace(own, middle=Middle())
     return {
         FULL: own.search,
         "50 draws on the whole cloud": RandomSearch(50),
         SETTING: three,
         "without calibration": replace(three, calibration=None),
         "without calibration and pilot": replace(three, calibration=None, pilot=False),
-        "10 x 2 on 128 points": replace(three, middle=Middle(keep=2)),
+        "always 4 finalists": replace(three, middle=Middle(margin=None)),
+        "no more of the leaders on 128 points": replace(three, middle=Middle(leaders=0)),
         "no stage on 128 points, 3 x 2 finalists": own,
         **{
             f"{k} on 32 points, {contenders} x {keep} finalists": replace(

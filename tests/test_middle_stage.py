@@ -40,26 +40,41 @@ def slowly(where: Landscape, search: CoarseToFine) -> Tensor:
         second = second + on_input[pilot] - second[pilot]
         classes = first.amax(0).topk(min(search.middle.contenders, CLASSES)).indices
         sent = {int(p) for d in classes for p in first[:, d].topk(search.middle.keep).indices}
-        table = torch.full_like(second, -torch.inf)
-        table[sorted(sent)] = second[sorted(sent)]
-        finalists = {
-            int(p) for d in table.amax(0).topk(search.contenders).indices for p in best(table[:, d], search.keep)
-        }
+        lead = second[sorted(sent)].amax(0).topk(min(search.middle.leaders, CLASSES)).indices
+        sent |= {int(p) for d in lead for p in first[:, d].topk(search.middle.deeper).indices}
+        value = {p: float(second[p].max()) for p in sent}
+        ranked = sorted(sent, key=lambda p: -value[p])[: search.middle.finalists]
+        margin = float("inf") if search.middle.margin is None else search.middle.margin
+        finalists = {p for p in ranked if value[p] >= value[ranked[0]] - margin}
         answers.append(on_input[sorted(finalists | {pilot})].amax(0))
     return torch.stack(answers)
 
 
-def best(values: Tensor, count: int) -> list[int]:
-    return [p for p in values.topk(count).indices.tolist() if values[p] > -torch.inf]
-
-
 @pytest.mark.parametrize(
-    "middle", [Middle(16, contenders=4, keep=3), Middle(20), Middle(39, contenders=2, keep=1)], ids=repr
+    "middle",
+    [
+        Middle(16, contenders=4, keep=3, finalists=3),
+        Middle(20),
+        Middle(20, margin=0.0),
+        Middle(20, margin=0.2, deeper=9),
+        Middle(39, contenders=2, keep=1, leaders=0, margin=None),
+        Middle(16, keep=1, leaders=3, deeper=4, finalists=6, margin=None),
+        Middle(16, keep=5, leaders=1, deeper=2, finalists=DRAWS, margin=None),
+    ],
+    ids=repr,
 )
-@pytest.mark.parametrize(("contenders", "keep"), [(1, 1), (2, 2), (3, 1)])
-def test_it_finds_what_a_slow_loop_finds(middle: Middle, contenders: int, keep: int) -> None:
-    search = CoarseToFine(RandomSearch(DRAWS), 8, keep, contenders, reduced=False, middle=middle)
+def test_it_finds_what_a_slow_loop_finds(middle: Middle) -> None:
+    search = CoarseToFine(RandomSearch(DRAWS), 8, reduced=False, middle=middle)
     torch.testing.assert_close(found_by(search).values, slowly(landscape(), search))
+
+
+def test_a_margin_saves_evaluations_of_the_input() -> None:
+    seen = []
+    for margin in (0.0, 0.1, None):
+        network = Counting()
+        found_by(CoarseToFine(RandomSearch(DRAWS), 8, middle=Middle(16, margin=margin)), landscape(network))
+        seen.append(network.rows[POINTS])
+    assert seen[0] < seen[1] < seen[2] <= 5 * (4 + 1)
 
 
 def test_values_are_those_of_the_network_on_the_whole_input() -> None:
@@ -72,7 +87,9 @@ def test_values_are_those_of_the_network_on_the_whole_input() -> None:
 def test_the_cost_counts_every_view_by_its_share() -> None:
     network = Counting()
     where = landscape(network)
-    found_by(CoarseToFine(RandomSearch(DRAWS), 8, 1, 2, middle=Middle(16, contenders=3, keep=2)), where)
+    found_by(
+        CoarseToFine(RandomSearch(DRAWS), 8, middle=Middle(16, contenders=3, keep=2, leaders=0, finalists=2)), where
+    )
     views = network.rows
     assert views[8] == (DRAWS + 1) * 5
     assert 5 < views[16] <= 5 * (3 * 2 + 1)
@@ -89,8 +106,10 @@ def test_inputs_that_are_no_larger_go_without_it(size: int) -> None:
 
 
 def test_settings_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(InputError, match="keep >= 1"):
+    with pytest.raises(InputError, match="finalists >= 1"):
         Middle(keep=0)
+    with pytest.raises(InputError, match="margin >= 0"):
+        Middle(margin=-1.0)
     with pytest.raises(InputError, match="finer view than the first one of 64"):
         CoarseToFine(size=64, middle=Middle(64))
     with pytest.raises(InputError, match="must be a Middle"):

@@ -7,7 +7,7 @@ from adacanon import GridSearch, RandomSearch, Rung, SampleAndRefine, Successive
 from adacanon.errors import InputError
 from adacanon.maximizers import CoarseToFine
 from adacanon.maximizers.ascent import climb
-from adacanon.maximizers.coarse_to_fine import best_few
+from adacanon.maximizers.finalists import best_few
 from coarse_cases import CLASSES, POINTS, MaxNetwork, found_by, landscape
 
 TWO = (Rung(8, keep=4, steps=2), Rung(16, keep=2, steps=2))

@@ -2,9 +2,10 @@
 
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.maximizers.calibration import Calibration
-from adacanon.maximizers.coarse_to_fine import CoarseToFine, Middle
+from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.learning import learning_searches
+from adacanon.maximizers.middle import Middle
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
 from adacanon.maximizers.restarts import Restarts

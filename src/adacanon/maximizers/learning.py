@@ -2,8 +2,9 @@
 
 from adacanon.core.family import Searches
 from adacanon.maximizers.calibration import Calibration
-from adacanon.maximizers.coarse_to_fine import CoarseToFine, Middle
+from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.grid import GridSearch
+from adacanon.maximizers.middle import Middle
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
 
@@ -35,9 +36,9 @@ def learning_searches(
         slots: winners that are remembered for each sample.
         calibration: inputs of a training batch that are evaluated whole for the calibration.
         evaluation: candidates in evaluation.
-        contenders: classes in evaluation that may still win after the view.
+        contenders: classes in evaluation that may still win after the view, where there is no finer one.
         keep: finalists of each of them.
-        middle: in evaluation, compare most classes on a view four times as fine before finalists are chosen.
+        middle: in evaluation, choose the finalists on a view four times as fine.
 
     Example:
         >>> from adacanon import Canonicalized, Objective

@@ -10,7 +10,8 @@ from adacanon.core.maximizer import Found, Landscape, Maximizer
 from adacanon.core.pytree import Tree, map_tensors, take
 from adacanon.errors import InputError
 from adacanon.maximizers.ascent import check_ascent, climb
-from adacanon.maximizers.coarse_to_fine import CoarseToFine, best_few, best_finalist, pilot_of, places, strongest
+from adacanon.maximizers.coarse_to_fine import CoarseToFine
+from adacanon.maximizers.finalists import best_few, best_shared, pilot_of, places, shared_by_forms, strongest
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.selection import CandidateSearch, check_candidates
 
@@ -97,7 +98,7 @@ class SuccessiveHalving(Maximizer):
         points = self._climbed(landscape, first, map_tensors(lambda leaf: leaf[:, *places(form)], points), form)
         for rung in others:
             points = self._climbed(landscape, rung, self._best(landscape, rung, points, form), form)
-        found = self._refined(landscape, best_finalist(landscape, points, pilot))
+        found = self._refined(landscape, best_shared(landscape, shared_by_forms(points), pilot))
         self.search.learn(landscape, found)
         return found
 

@@ -84,9 +84,8 @@ class OrthogonalBlocks(Space):
     def sample(self, count: int, *, generator: torch.Generator | None = None) -> Tensor:
         """Blocks of Haar matrices; each band has its own stream, and equal dimensions share their draws."""
         seeds = torch.randint(2**62, (len(self.rows),), generator=generator).tolist()
-        drawn = _table(tuple(seeds), count, self.rows, self.width, self.dtype).blocks(self.sizes.cpu())
-        inside = self.mask().cpu().mT.to(drawn, memory_format=torch.contiguous_format)
-        return drawn.mul_(inside.unsqueeze(1)).transpose(0, 1).mT
+        table = _table(tuple(seeds), count, self.rows, self.width, self.dtype)
+        return table.blocks(self.sizes.cpu(), self.columns.cpu()).transpose(0, 1).mT
 
     def project(self, u: Tensor) -> Tensor:
         """Clip the singular values to at most one and raise to one those that must be."""
@@ -145,37 +144,42 @@ class OrthogonalBlocks(Space):
 
 
 class _Table:
-    """The transposed blocks of some streams for all dimensions that were asked for, (bands, dimensions, count, width,
-    J): ``BandRotations.fused`` reads them in this order.
+    """The transposed blocks of some streams for all dimensions and numbers of columns that were asked for, (bands,
+    shapes, count, width, J): ``BandRotations.fused`` reads them in this order.
     """
 
     def __init__(
         self, seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int, dtype: torch.dtype
     ) -> None:
         self.seeds, self.rows = seeds, rows
-        self.place = torch.zeros(1, dtype=torch.int64)  # by dimension; -1 if there is no block yet
+        self.place = torch.zeros(1, width + 1, dtype=torch.int64)  # by dimension and columns; -1 if not there yet
         self.stored = torch.zeros(len(rows), 1, count, width, max(rows), dtype=dtype)
 
-    def blocks(self, sizes: Tensor) -> Tensor:
-        """Blocks (members, count, bands, width, J) for sizes (members, bands)."""
+    def blocks(self, sizes: Tensor, columns: Tensor) -> Tensor:
+        """Blocks (members, count, bands, width, J) for sizes and columns (members, bands)."""
         if sizes.numel() == 0:
             return self.stored.new_zeros(*self.stored.shape[2:]).expand(*sizes.shape, -1, -1, -1).transpose(1, 2)
         room = int(sizes.max()) + 1 - len(self.place)
         if room > 0:
-            self.place = torch.nn.functional.pad(self.place, (0, room), value=-1)
-        if int(self.place[sizes].min()) < 0:
-            self._add(sizes[self.place[sizes] < 0].unique())
-        rows = self.place[sizes].T
-        return torch.stack([band.index_select(0, row) for band, row in zip(self.stored, rows, strict=True)], dim=2)
+            self.place = torch.nn.functional.pad(self.place, (0, 0, 0, room), value=-1)
+        rows = self.place[sizes, columns]
+        if int(rows.min()) < 0:
+            missing = torch.stack([sizes[rows < 0], columns[rows < 0]])
+            self._add(*missing.unique(dim=1))
+            rows = self.place[sizes, columns]
+        return torch.stack([band.index_select(0, row) for band, row in zip(self.stored, rows.T, strict=True)], dim=2)
 
-    def _add(self, dimensions: Tensor) -> None:
+    def _add(self, sizes: Tensor, columns: Tensor) -> None:
+        """The blocks of some pairs of a dimension and a number of columns."""
         _, known, count, width, height = self.stored.shape
-        more = self.stored.new_zeros(len(self.rows), len(dimensions), count, width, height)
+        more = self.stored.new_zeros(len(self.rows), len(sizes), count, width, height)
+        dimensions, dimension = sizes.unique(return_inverse=True)
+        inside = (torch.arange(width) < columns[:, None])[:, None, :, None]
         for band, seed, rows in zip(more, self.seeds, self.rows, strict=True):
             blocks = haar_blocks(dimensions.tolist(), count, rows=rows, columns=width, seed=seed)
-            band[..., :rows] = blocks.transpose(0, 1).mT
+            band[..., :rows] = blocks.transpose(0, 1).mT[dimension] * inside
         self.stored = torch.cat([self.stored, more], dim=1)
-        self.place[dimensions] = torch.arange(known, known + len(dimensions))
+        self.place[sizes, columns] = torch.arange(known, known + len(sizes))
 
 
 @lru_cache(maxsize=2)
