@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_map
 from adacanon import Canonicalized, Objective, RandomSearch, SampleAndRefine
 from adacanon.core import Family
 from adacanon.core.maximizer import Landscape, evaluate
-from adacanon.core.prior import ClassScore, Prior
+from adacanon.core.prior import ClassScore, Monotone, Prior
 from adacanon.core.pytree import Tree, map_tensors, owners
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ShapeError
@@ -120,6 +120,13 @@ class TestThePullback:
         torch.testing.assert_close(
             back(cotangent), torch.autograd.grad(expected, u, cotangent)[0], atol=1e-12, rtol=1e-12
         )
+
+    def test_other_priors(self) -> None:
+        g, mlp, prior = coefficients(), network(), Monotone([torch.sigmoid, torch.neg, torch.exp])
+        u = candidates(g, CLASSES).unflatten(0, (1, CLASSES)).transpose(1, 2)
+        fast, slow = (Landscape(mlp, family, prior, g).value_and_gradient(u) for family in (FAMILY, Unfused(FAMILY)))
+        for found, expected in zip(fast, slow, strict=True):
+            torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-12)
 
     def test_leaves_layers_that_it_does_not_know_to_autograd(self) -> None:
         g, mlp = coefficients(), network()

@@ -160,7 +160,7 @@ class Canonicalized(nn.Module):
     def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor:
         """Network outputs (pairs, ...) for a list of pairs, equal ones evaluated once; gradients flow."""
         outputs, place = self._distinct_outputs(g, u, owner, landscape)
-        return outputs if place is None else outputs[place]
+        return outputs[place]
 
     def canonicalize(
         self,
@@ -247,22 +247,19 @@ class Canonicalized(nn.Module):
         batch, forms = found.values.shape
         if found.exact and isinstance(self.prior, ClassScore) and not self._learns():
             return found.values
+        if learnt_at := getattr(landscape.fused, "learnt_at", None):
+            outputs = learnt_at(g, found.parameters)
+            self._check_forms(forms, outputs.shape[2])
+            return outputs[:, 0] if self.prior.shared else outputs.diagonal(dim1=1, dim2=2)
         owner = owners(batch, forms, found.values.device)
         outputs, place = self._distinct_outputs(g, flatten_leading(found.parameters, 2), owner, landscape)
         self._check_forms(forms, outputs.shape[1])
         if self.prior.shared:
-            return outputs if place is None else outputs[place]
-        if place is None:
-            return outputs.unflatten(0, (batch, forms)).diagonal(dim1=1, dim2=2)
+            return outputs[place]
         return outputs[place.unflatten(0, (batch, forms)), torch.arange(forms, device=place.device)]
 
-    def _distinct_outputs(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> tuple[Tensor, Tensor | None]:
-        """Outputs of the distinct pairs, and for every pair its place among them; None if they are taken as they come.
-
-        Where the first layer is fused, a pair is so cheap that looking for equal ones costs more than it saves.
-        """
-        if landscape.fused is not None:
-            return self._outputs(g, u, owner, landscape.chunk), None
+    def _distinct_outputs(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> tuple[Tensor, Tensor]:
+        """Outputs of the distinct pairs, and for every pair its place among them."""
         first, place = distinct_rows(owner, u)
         return self._outputs(g, take(u, first), owner[first], landscape.chunk), place
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from adacanon.core.family import Family, Fused
 from adacanon.core.precision import in_precision, reduced_precision
-from adacanon.core.prior import Prior
+from adacanon.core.prior import ClassScore, Prior
 from adacanon.core.pytree import (
     Tree,
     batch_size,
@@ -248,18 +248,25 @@ class Landscape:
         self.pairs_evaluated += form.numel()
         grid = flatten_leading(_forms_first(u), 2)
         own = form.transpose(1, 2).reshape(count * chosen, batch, 1)
-        value, gradient = self._fused_slopes(grid, lambda values: values.gather(2, own).squeeze(2))
+        value, gradient = self._fused_slopes(grid, own)
         self._check(value.reshape(-1, 1))
         back = _forms_first(unflatten_leading(gradient, (count, chosen)))
         return value.unflatten(0, (count, chosen)).transpose(1, 2), back
 
-    def _fused_slopes(self, grid: Tree, chosen: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tree]:
-        """The chosen of the values (count, batch, forms), and their gradients."""
+    def _fused_slopes(self, grid: Tree, form: Tensor) -> tuple[Tensor, Tree]:
+        """One of the values (count, batch, forms) for each point, and its gradient."""
+
+        def chosen(values: Tensor) -> Tensor:
+            return values.gather(2, form).squeeze(2)
+
         pulled = pullback(grid) if (pullback := getattr(self.fused, "pullback", None)) else None
         if pulled is None:
             return _slopes(grid, lambda grid: chosen(self._fused_values(grid)))
         outputs, back = pulled
-        value, cotangent = _slopes(outputs, lambda outputs: chosen(self._ranks(outputs)))
+        if isinstance(self.prior, ClassScore):
+            value, cotangent = chosen(outputs), torch.zeros_like(outputs).scatter_(2, form, 1.0)
+        else:
+            value, cotangent = _slopes(outputs, lambda outputs: chosen(self._ranks(outputs)))
         return value, map_tensors(Tensor.nan_to_num, back(cotangent))
 
     def _check(self, values: Tensor, owner: Tensor | None = None) -> None:
