@@ -135,7 +135,8 @@ class TestSharedDraws:
     SEEDS = (5, 6)
 
     def drawn(self, sizes: Tensor, *, count: int = 4, rows: tuple[int, ...] = (2, 3), width: int = 3) -> Tensor:
-        return _table(self.SEEDS, count, rows, width, torch.float64).blocks(sizes).transpose(1, 2).mT
+        table = _table(self.SEEDS, count, rows, width, torch.float64)
+        return table.blocks(sizes, sizes.clamp(max=width)).transpose(1, 2).mT
 
     def directly(self, m: int, band: int, *, count: int = 4, width: int = 3) -> Tensor:
         block = torch.zeros(count, 3, width, dtype=torch.float64)
@@ -156,7 +157,15 @@ class TestSharedDraws:
                 expected = self.directly(int(sizes[i, j]), j)
                 torch.testing.assert_close(found[i, j], expected, atol=1e-12, rtol=1e-12)
 
-    def test_a_dimension_is_drawn_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_fewer_columns_are_the_first_of_more(self) -> None:
+        _table.cache_clear()
+        sizes, columns = torch.tensor([[9, 9], [9, 2], [9, 0]]), torch.tensor([[3, 2], [1, 1], [0, 0]])
+        found = _table(self.SEEDS, 4, (2, 3), 3, torch.float64).blocks(sizes, columns).transpose(1, 2).mT
+        for i, j in torch.cartesian_prod(torch.arange(3), torch.arange(2)).tolist():
+            expected = self.directly(int(sizes[i, j]), j) * (torch.arange(3) < columns[i, j])
+            torch.testing.assert_close(found[i, j], expected, atol=1e-12, rtol=1e-12)
+
+    def test_a_shape_is_drawn_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         _table.cache_clear()
         first = self.drawn(torch.tensor([[3, 90], [0, 1]]))
         monkeypatch.setattr(orthogonal_blocks, "haar_blocks", lambda *_, **__: pytest.fail("drawn twice"))
