@@ -7,7 +7,6 @@ batch by batch, so that both see the same state of the machine.
 
 import argparse
 from dataclasses import replace
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -81,17 +80,16 @@ def section(options: argparse.Namespace) -> measure.Section:
 
 def timed(model: nn.Module, plain: nn.Module, clouds: Tensor, clock: measure.Clock) -> tuple[Tensor, float]:
     """Predictions, and their time in plain passes over the same clouds."""
-    predicted, seconds = [], [0.0, 0.0]
-    plain(clouds[:BATCH])  # whatever happens only once
+    predicted, passes, spent = [], 0.0, 0.0
     with torch.no_grad():
+        plain(clouds[:BATCH])  # whatever happens only once
         for part in clouds.split(BATCH):
-            times = [clock()]
-            for network in (plain, model):
-                scores = network(part)
-                times.append(clock())
-            predicted.append(scores.argmax(1))
-            seconds = [total + after - before for total, (before, after) in zip(seconds, pairwise(times), strict=True)]
-    return torch.cat(predicted), seconds[1] / seconds[0]
+            begin = clock()
+            plain(part)
+            between = clock()
+            predicted.append(model(part).argmax(1))
+            passes, spent = passes + between - begin, spent + clock() - between
+    return torch.cat(predicted), spent / passes
 
 
 def accuracy(model: nn.Module, clouds: Tensor, labels: Tensor) -> float:
