@@ -13,7 +13,7 @@ from adacanon.experiments.runner import summary_of
 from adacanon.experiments.tables import TABLES
 from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
-from benchmarks import fast_accuracy, search_errors
+from benchmarks import fast_accuracy, kept_epoch, search_errors
 from benchmarks.bench_figure import headlines as headlines_of
 from benchmarks.measure import Row, text
 
@@ -30,7 +30,7 @@ def tables() -> dict[str, str]:
         name: f"{content['title']}\n\n{_markdown(content['rows'], LEFT_OUT.get(name))}"
         for name, content in measured.items()
     }
-    rows |= {"fast_accuracy": _markdown(fast_accuracy.rows())}
+    rows |= {"fast_accuracy": _markdown(fast_accuracy.rows()), "kept_epoch": _markdown(kept_epoch.rows())}
     if BENCH.exists():
         rows |= _last_full_run(json.loads(BENCH.read_text()))
     runs = {

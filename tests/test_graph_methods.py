@@ -1,12 +1,17 @@
 """Every row of the graph tables can be built, trained and evaluated, on graphs of unequal size."""
 
+import json
+from pathlib import Path
+
 import pytest
 import torch
+from benchmarks import kept_epoch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from adacanon.data.tu import GraphDataset
 from adacanon.experiments.spectral_methods import AveragedOverDraws
+from adacanon.experiments.tables import published
 from adacanon.experiments.tu import COMMON, DEFAULTS, METHODS, OWN_SETTINGS, TU, chosen, settings
 from adacanon.experiments.tu_ablations import LEVERS, TU_ATTRIBUTES, TU_BANDS, TU_LEVERS, TU_NODE, TU_SEARCH, TU_SHIFT
 from adacanon.experiments.tu_data import COLUMNS, TUData
@@ -121,3 +126,18 @@ class TestLevers:
         assert averaged.eval()(x).tolist() == [6.0, 6.0]
         assert averaged.train()(x).tolist() == [5.0, 5.0]
         assert int(averaged.model.canonicalized.seed) == 5
+
+
+def test_differences_to_the_paper_for_each_kept_epoch(tmp_path: Path) -> None:
+    """Records that lie 1, 2 and 3 points above the paper, two of the baselines and all of A-NLSF on one data set."""
+    figures = published("tu")
+    with (tmp_path / "tu.jsonl").open("w") as file:
+        for run in TU.runs(rows=("MLP", "GCN", "A-NLSF"), columns=("MUTAG",), splits=2):
+            paper = figures[run.row]["MUTAG"][0]
+            metrics = {"accuracy": paper + 1, "accuracy_at_smallest_loss": paper + 2, "best_test_accuracy": paper + 3}
+            file.write(json.dumps({**vars(run), "key": run.key, "seconds": 1, "metrics": metrics}) + "\n")
+    baselines, method, *others = kept_epoch.rows(tmp_path / "tu.jsonl")
+    assert (baselines["method"], method["method"]) == ("2 baselines", "A-NLSF")
+    for row in (baselines, method):
+        assert [row["kept epoch"], row["smallest loss"], row["best test epoch"]] == pytest.approx([1, 2, 3])
+    assert len(others) == 0

@@ -69,12 +69,14 @@ def value_bands(eigenvalues: Tensor, bands: int, *, decay: float = 0.5, high: fl
 
 class BandBasis(NamedTuple):
     """What all signals on a batch share: eigenvectors V (nodes, m), which is in which band (graphs or 1, m, K), the
-    part R (nodes, channels) of the input outside all bands, and the nodes of each graph.
+    part R (nodes, channels) of the input outside all bands, its Gram matrices (graphs, channels, channels), and the
+    nodes of each graph.
     """
 
     eigenvectors: Tensor
     member: Tensor
     remainder: Tensor
+    gram: Tensor
     sizes: Sizes
 
 
@@ -99,8 +101,8 @@ class BandSignal(NamedTuple):
     def norms(self, basis: BandBasis) -> Tensor:
         r"""The analysis :math:`N^{-1/2}\|P_k X\|` of each channel, (graphs, K + 1, width)."""
         inside = basis.member.mT @ self.coefficients.square()
-        outside = sums_over_graphs(to_nodes(basis.remainder, self.mixture, basis.sizes).square(), basis.sizes)
-        energy = torch.cat([inside, outside.unsqueeze(1)], dim=1)
+        outside = (self.mixture * (basis.gram @ self.mixture)).sum(1, keepdim=True)
+        energy = torch.cat([inside, outside], dim=1)
         return _root(energy) / _counts(basis.sizes, energy).sqrt().unsqueeze(2)
 
     def at_nodes(self, basis: BandBasis) -> Tensor:
@@ -119,7 +121,8 @@ def decomposed(
     coefficients = member.sum(-1, keepdim=True) * to_spectrum(vectors, x, sizes)
     remainder = x - to_nodes(vectors, coefficients, sizes)
     whole = torch.eye(x.shape[1], dtype=x.dtype, device=x.device).expand(len(sizes), -1, -1)
-    return BandSignal(coefficients, whole), BandBasis(vectors, member, remainder, sizes)
+    gram = to_spectrum(remainder, remainder, sizes)
+    return BandSignal(coefficients, whole), BandBasis(vectors, member, remainder, gram, sizes)
 
 
 class NonlinearSpectralFilter(nn.Module):
@@ -225,5 +228,5 @@ def _counts(sizes: Sizes, like: Tensor) -> Tensor:
 
 
 def _root(energy: Tensor) -> Tensor:
-    """The square root with gradient zero at zero: an empty band has no direction."""
+    """The square root, with gradient zero at zero and below: an empty band has no direction."""
     return torch.where(energy > 0, torch.where(energy > 0, energy, 1.0).sqrt(), 0.0)
