@@ -1,6 +1,5 @@
 """Results as lines of JSON: appended one at a time, read back even if the last line was torn."""
 
-import fcntl
 import json
 import os
 import platform
@@ -24,7 +23,9 @@ def append_record(file: Path, record: Mapping[str, Any]) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab", buffering=0) as stream:
-            with suppress(OSError):  # not every file system has locks
+            with suppress(OSError, ImportError):  # not every file system and not every system has locks
+                import fcntl
+
                 fcntl.flock(stream, fcntl.LOCK_EX)
             _set_torn_line_aside(file)
             _write(stream, line)
