@@ -105,6 +105,14 @@ class TestMissing:
         summary = summary_of(table, table.runs(), file)
         assert summary.missing() == ["A / accuracy: 0 of 2"]
 
+    def test_a_run_that_ends_without_figures_leaves_no_checkpoint(self, file: Path) -> None:
+        run, checkpoint = tiny_run("A", 0), file.parent / "run.pt"
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        checkpoint.touch()
+        outcome = attempt(lambda run, sitting: {"accuracy": math.nan, "seconds": 1.0}, run, Sitting(checkpoint))
+        assert "not finite" in outcome.failure
+        assert not checkpoint.exists()
+
     @pytest.mark.parametrize("error", [DataError("absent"), InputError("empty"), KeyError("x"), RuntimeError("y")])
     def test_what_a_run_may_end_with_becomes_a_line_of_text(self, error: Exception) -> None:
         outcome = attempt(raises(error), tiny_run("A", 0), Sitting())

@@ -287,6 +287,13 @@ class TestCheckpoints:
             resumed = sitting(dropout_network, checkpoint)
         assert_identical(resumed, sitting(dropout_network, None))
 
+    def test_so_does_one_of_another_network(self, tmp_path: Path) -> None:
+        checkpoint = tmp_path / "run.pt"
+        sitting(drawing_network, checkpoint)
+        with pytest.warns(UserWarning, match="another network.*starts anew"):
+            resumed = sitting(dropout_network, checkpoint)
+        assert_identical(resumed, sitting(dropout_network, None))
+
     def test_a_full_disk_costs_the_checkpoint_and_not_the_training(self, tmp_path: Path) -> None:
         with files_limited_to(1000), pytest.warns(UserWarning, match="could not be written.*the training goes on"):
             trained_anyway = sitting(dropout_network, tmp_path / "run.pt")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from adacanon.errors import AdacanonError, InputError, ScoreError
+from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.loop import Sitting
 from adacanon.training.records import Record, read_records, versions
 
@@ -134,6 +135,8 @@ def execute(training: Training, run: Run, sitting: Sitting) -> Record:
     metrics = dict(training(run, sitting))
     diverged = [name for name, value in metrics.items() if not math.isfinite(value)]
     if diverged:
+        if sitting.checkpoint is not None:  # the training is over: nothing is left to go on from
+            remove_checkpoint(sitting.checkpoint)
         raise ScoreError(f"The run ended with {', '.join(diverged)} not finite. Hint: lower the learning rate")
     seconds = round(metrics.pop("seconds"), 2)
     return {

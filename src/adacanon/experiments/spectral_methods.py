@@ -132,11 +132,21 @@ def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learn
     """An MLP on the band Gram matrices, the full set of invariants that a plain A-NLSF can use."""
     grams = _coefficients(data, partition_of(data, options), options["operator"]).grams()
     above = torch.triu_indices(grams.shape[-1], grams.shape[-1])
-    inputs = grams[:, :, above[0], above[1]].flatten(1)
-    inputs = inputs[:, (inputs[train] != 0).any(0)]
-    inputs = (inputs / inputs[train].square().mean(0).sqrt()).unsqueeze(-1)
+    inputs = informative(grams[:, :, above[0], above[1]].flatten(1), train).unsqueeze(-1)
     network = SpectralMLP(inputs.shape[1], 1, **sizes_of(data, options))
     return Classifier(network, data.dataset.labels, looked_up(inputs))
+
+
+def informative(inputs: Tensor, train: Tensor) -> Tensor:
+    """Columns divided by their root mean square over the training samples, without those that are rounding there.
+
+    Example:
+        >>> informative(torch.tensor([[3.0, 1e-9, 0.0], [4.0, 0.0, 0.0], [5.0, 1.0, 1.0]]), torch.tensor([0])).tolist()
+        [[1.0], [1.3333333730697632], [1.6666666269302368]]
+    """
+    scale = inputs[train].square().mean(0).sqrt()
+    kept = scale > ROUNDING * scale.max()
+    return inputs[:, kept] / scale[kept]
 
 
 def standardised_nodes(data: TUData, signals: Tensor, train: Tensor) -> Tensor:
@@ -159,6 +169,9 @@ def search_of(options: Settings, *, reduced: bool = False) -> Maximizer:
     """Draws, and refinement if there is any; ``reduced`` is for training."""
     return SampleAndRefine(options["draws"], options["steps"], options["step_size"], reduced=reduced)
 
+
+ROUNDING = 1e-5
+"""Below this share of the largest column a column of Gram matrices in float32 is rounding."""
 
 SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}

@@ -3,6 +3,7 @@
 import copy
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -254,8 +255,15 @@ def _resumed(
     state = None if checkpoint is None else load_checkpoint(checkpoint)
     if state is None:
         return History()
+    if _shapes(state["module"]) != _shapes(learner.module.state_dict()):
+        warnings.warn(f"The checkpoint {checkpoint} is of another network; the training starts anew", stacklevel=3)
+        return History()
     learner.module.load_state_dict(state["module"])
     optimizer.load_state_dict(state["optimizer"])
     generator.set_state(state["generator"])
     torch.set_rng_state(state["torch"])
     return History(**state["history"])
+
+
+def _shapes(weights: dict[str, Tensor]) -> dict[str, torch.Size]:
+    return {name: weight.shape for name, weight in weights.items()}
