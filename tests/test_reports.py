@@ -33,9 +33,9 @@ class TestReports:
         assert self.summary().hours == 3
 
     def test_further_metrics_are_means_under_their_headings(self) -> None:
-        summary = self.summary(also=(("seconds_per_epoch", "s per epoch"), ("unknown", "not there")))
-        assert headings(summary)[-2:] == ("s per epoch", "not there")
-        assert [row[-2:] for row in table_rows(summary)] == [("36.00", "–"), ("–", "–")]
+        summary = self.summary(also=(("epochs", "epochs"), ("unknown", "not there")))
+        assert headings(summary)[-2:] == ("epochs", "not there")
+        assert [row[-2:] for row in table_rows(summary)] == [("100.00", "–"), ("–", "–")]
 
     def test_json_has_the_promised_shape(self) -> None:
         assert set(self.summary().as_json()["A"]["x"]) == {"paper", "mean", "std", "sem", "n"}

@@ -44,8 +44,6 @@ LEVERS: Variants = {
 ABLATION_SPLITS = 3
 """Of the ten of ``tu``; ``--splits 10`` runs them all."""
 
-COST = ("seconds_per_epoch", "s per epoch")
-
 
 def ablation(
     name: str,
@@ -70,7 +68,6 @@ def ablation(
         splits=lambda row, column: splits,
         settings=settings_of,
         notes=(*notes, *PROTOCOL),
-        also=(*TU.also, COST),
         space=None,
         shares=TU.name,
     )

@@ -87,20 +87,12 @@ def summarise(
     """
     cells: dict[str, dict[str, Cell]] = {}
     for (row, column), count in expected.items():
-        metrics = [_figures(r) for r in records if (r["row"], r["column"]) == (row, column)]
+        metrics = [r["metrics"] for r in records if (r["row"], r["column"]) == (row, column)]
         further = tuple(_mean([m[name] for m in metrics if name in m]) for name, _ in also)
         cell = _cell([m[metric] for m in metrics], count, published.get(row, {}).get(column), further)
         cells.setdefault(row, {})[column] = cell
     hours = sum(r["seconds"] for r in records) / 3600
     return Summary(title, cells, hours, notes, tuple(heading for _, heading in also))
-
-
-def _figures(record: Mapping[str, Any]) -> dict[str, float]:
-    """The metrics of a record, and what follows from them."""
-    metrics = dict(record["metrics"])
-    if "epochs" in metrics:
-        metrics["seconds_per_epoch"] = record["seconds"] / metrics["epochs"]
-    return metrics
 
 
 def _mean(values: Sequence[float]) -> float | None:
