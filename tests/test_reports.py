@@ -37,6 +37,14 @@ class TestReports:
         assert headings(summary)[-2:] == ("epochs", "not there")
         assert [row[-2:] for row in table_rows(summary)] == [("100.00", "–"), ("–", "–")]
 
+    @pytest.mark.parametrize(
+        ("value", "shown"), [(93.0, "93.00"), (0.5, "0.50"), (0.0217, "0.022"), (1e-9, "0.00"), (68691.0, "68,691")]
+    )
+    def test_small_figures_show_two_digits_and_large_ones_no_decimals(self, value: float, shown: str) -> None:
+        records = [{"row": "A", "column": "x", "metrics": {"accuracy": value}, "seconds": 1}]
+        (row,) = table_rows(summarise("Title", records, expected={("A", "x"): 1}, published={}))
+        assert row[2] == shown
+
     def test_json_has_the_promised_shape(self) -> None:
         assert set(self.summary().as_json()["A"]["x"]) == {"paper", "mean", "std", "sem", "n"}
         assert self.summary().as_json()["<B>"]["x"] == {"paper": None, "mean": None, "std": None, "sem": None, "n": 0}

@@ -1,11 +1,15 @@
 """A summary as Markdown, as HTML and on the terminal."""
 
 import html
+import math
 from collections.abc import Iterator
 
 from adacanon.reports.summary import Cell, Summary
 
 FIGURES = ("paper", "ours", "± splits", "s.e.m.", "diff.", "runs")
+
+SMALLEST = 1e-4
+"""What is smaller is shown as zero."""
 
 OVERVIEW = "Ours ± standard deviation between splits (the paper's figure):"
 
@@ -88,14 +92,22 @@ def to_html(summary: Summary, *, body: str = "") -> str:
 def _short(cell: Cell | None) -> str:
     if cell is None or cell.mean is None:
         return "–"
-    spread = "" if cell.std is None else f" ± {cell.std:.1f}"
+    spread = "" if cell.std is None else f" ± {cell.std:.{_places(cell.mean, 1)}f}"
     runs = "" if cell.n == cell.expected else f" [{cell.n} of {cell.expected} runs]"
-    paper = "" if cell.paper is None else f" ({cell.paper:.1f})"
-    return f"{cell.mean:.1f}{spread}{paper}{runs}"
+    paper = "" if cell.paper is None else f" ({_number(cell.paper, 1)})"
+    return f"{_number(cell.mean, 1)}{spread}{paper}{runs}"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def _number(value: float | None, places: int = 2) -> str:
+    """With so many decimals, more where two digits would not be seen otherwise, none for thousands."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{_places(value, places)}f}"
+
+
+def _places(value: float, least: int) -> int:
+    """The decimals that show two digits of a value."""
+    return max(least, 1 - math.floor(math.log10(abs(value)))) if abs(value) >= SMALLEST else least
 
 
 def _markdown_row(cells: tuple[str, ...]) -> str:
