@@ -265,5 +265,6 @@ def _resumed(
     return History(**state["history"])
 
 
-def _shapes(weights: dict[str, Tensor]) -> dict[str, torch.Size]:
-    return {name: weight.shape for name, weight in weights.items()}
+def _shapes(weights: dict[str, Any]) -> dict[str, torch.Size | None]:
+    """By name; what a module keeps beside its tensors has none."""
+    return {name: value.shape if isinstance(value, Tensor) else None for name, value in weights.items()}
