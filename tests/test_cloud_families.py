@@ -22,6 +22,7 @@ from adacanon.points import (
     Rotations,
     Unpacked,
     padded_clouds,
+    principal_frames,
 )
 from adacanon.points.rotations import rotations_about
 from adacanon.spaces import SO3
@@ -314,3 +315,25 @@ class TestErrors:
         x = torch.full((2, 8, 3), 0.5, dtype=torch.float64)
         for search in (RandomSearch(4), AnchoredSearch(samples=3), CoarseToFine(RandomSearch(4), size=4)):
             assert Canonicalized(pointnet(), Rotations(), search).eval()(x).isfinite().all()
+
+
+class TestAnchors:
+    def test_they_are_all_orders_and_signs_of_the_principal_axes(self) -> None:
+        x = points()
+        frames = Rotations().anchor(x)
+        assert frames.shape == (BATCH, 24, 3, 3)
+        torch.testing.assert_close(torch.linalg.det(frames), torch.ones(BATCH, 24, dtype=x.dtype))
+        inside = (frames.unsqueeze(2) @ frames[:, :1].unsqueeze(1).mT).squeeze(2)
+        assert (inside.abs().round() - inside.abs()).abs().max() < 1e-9  # signed permutations
+        assert len(inside[0].round().flatten(1).unique(dim=0)) == 24
+        torch.testing.assert_close(frames[:, :4].sort(1).values, principal_frames(x).sort(1).values)
+
+    def test_those_of_isometries_are_also_mirrored(self) -> None:
+        determinants = torch.linalg.det(Isometries().anchor(points()))
+        assert determinants.shape == (BATCH, 48)
+        assert determinants[:, :24].min() > 0.99
+        assert determinants[:, 24:].max() < -0.99
+
+    def test_a_budget_below_their_number_takes_the_first_ones(self) -> None:
+        model = Canonicalized(pointnet(), Rotations(), AnchoredSearch(48)).eval()
+        assert [model.canonicalize(points(), budget=b).evaluations for b in (3, 24, 30, 100)] == [3, 24, 24, 48]

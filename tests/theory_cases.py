@@ -75,10 +75,29 @@ def crossing_path(steps: int, *, points: int = 12, seed: int = 0) -> Tensor:
     The two largest variances are equal at t = 0: there the principal axes change places, while the cloud itself moves
     smoothly. The grid is shifted by a third of a step, so that no cloud lies on the crossing.
     """
+    t = _times(steps)
+    return _stretched(t, torch.zeros_like(t), points=points, seed=seed)
+
+
+def bent_path(steps: int) -> Tensor:
+    """A path that comes to the same crossing and leaves it in another direction: there it has a corner, and the
+    principal axes turn by 45 degrees.
+    """
+    t = _times(steps)
+    return _stretched(t.clamp(max=0), t.clamp(min=0))
+
+
+def _times(steps: int) -> Tensor:
+    return torch.linspace(-0.2, 0.2, steps + 1, dtype=torch.float64) + 0.4 / (3 * steps)
+
+
+def _stretched(a: Tensor, b: Tensor, *, points: int = 12, seed: int = 0) -> Tensor:
+    r"""Clouds ZM with :math:`M = \begin{pmatrix} 1+a & b \\ b & 1-a\end{pmatrix} \oplus 1/2`."""
     z = torch.randn(points, 3, generator=stream(seed), dtype=torch.float64)
     z = torch.linalg.qr(z - z.mean(0)).Q * points**0.5
-    t = torch.linspace(-0.2, 0.2, steps + 1, dtype=torch.float64) + 0.4 / (3 * steps)
-    return z * torch.stack([1 + t, 1 - t, torch.full_like(t, 0.5)], dim=-1).unsqueeze(1)
+    m = 0.5 * torch.eye(3, dtype=torch.float64).repeat(len(a), 1, 1)
+    m[:, 0, 0], m[:, 1, 1], m[:, 0, 1], m[:, 1, 0] = 1 + a, 1 - a, b, b
+    return z @ m
 
 
 def largest_change(function: Function, path: Tensor) -> float:

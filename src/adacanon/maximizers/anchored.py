@@ -1,7 +1,7 @@
 """Candidates that move with the input."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -18,18 +18,21 @@ from adacanon.maximizers.selection import CandidateSearch, check_samples, draws
 class AnchoredSearch(CandidateSearch):
     r"""The best of :math:`\{u^k \circ a_j(g)\}`: fixed draws composed with frames of the input itself.
 
-    Exactly invariant wherever the anchors are well defined, because the candidates of a transformed input are the
-    transformed candidates; discontinuous where the anchors jump.
+    Exactly invariant wherever the anchors are well defined as a set, because the candidates of a transformed input are
+    the transformed candidates; continuous where this set is, discontinuous where it jumps.
 
     Args:
         samples: number of candidates in all, rounded up to a multiple of the number of anchors.
         steps: gradient steps from the best candidate.
+        whole: take all anchors. If not, ``samples`` is rounded down, and where it is smaller than the number of
+            anchors only the first ones are taken: a budget is kept, and invariance is lost.
     """
 
     samples: int = 48
     steps: int = 0
     step_size: float = 0.1
     method: Method = "riemannian"
+    whole: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         check_samples(self.samples)
@@ -39,16 +42,23 @@ class AnchoredSearch(CandidateSearch):
         anchors = landscape.family.anchor(landscape.g)
         if anchors is None:
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
-        per_input = tensors(anchors)[0].shape[1]
-        for block in draws(landscape, -(-self.samples // per_input), generator):
+        anchors, count = self._shared_out(anchors)
+        for block in draws(landscape, count, generator):
             yield _composed(landscape.space, block, anchors)
 
     def limited(self, count: int) -> "AnchoredSearch":
-        return replace(self, samples=min(count, self.samples), steps=0)
+        return replace(self, samples=min(count, self.samples), steps=0, whole=False)
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
         found = super().maximize(landscape, generator=generator)
         return refine(landscape, found, self.steps, self.step_size, self.method)
+
+    def _shared_out(self, anchors: Tree) -> tuple[Tree, int]:
+        """The anchors (batch, anchors, *point) that are taken, and the number of draws for each."""
+        per_input = tensors(anchors)[0].shape[1]
+        if self.whole:
+            return anchors, -(-self.samples // per_input)
+        return map_tensors(lambda leaf: leaf[:, : self.samples], anchors), max(1, self.samples // per_input)
 
 
 def _composed(space: Space, block: Tree, anchors: Tree) -> Tree:

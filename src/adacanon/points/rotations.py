@@ -8,10 +8,10 @@ from torch import Tensor
 
 from adacanon.errors import InputError
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
-from adacanon.points.frames import principal_frames
+from adacanon.points.frames import principal_axes
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.orthogonal import Orthogonal
-from adacanon.spaces.so3 import SO3
+from adacanon.spaces.so3 import SO3, rotation_group
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +40,8 @@ class Rotations(CloudFamily):
         return u
 
     def anchor(self, g: Clouds) -> Tensor:
-        return principal_frames(coordinates_of(g), mask_of(g))
+        """See :func:`axis_frames`."""
+        return axis_frames(g)
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +66,8 @@ class Isometries(CloudFamily):
         return u
 
     def anchor(self, g: Clouds) -> Tensor:
-        frames = principal_frames(coordinates_of(g), mask_of(g))
+        """The frames of :func:`axis_frames` and their mirror images."""
+        frames = axis_frames(g)
         return torch.cat([frames, -frames], 1)
 
 
@@ -95,6 +97,17 @@ class AxisRotations(CloudFamily):
 
     def matrices(self, u: Tensor) -> Tensor:
         return rotations_about(self.axis, u)
+
+
+def axis_frames(g: Clouds) -> Tensor:
+    r"""The rotations (batch, 24, 3, 3) that align a cloud with its principal axes in any order and with any signs.
+
+    As a set they do not depend on which axis is the longest. Where two variances cross, the axes change places, which
+    permutes the set; along a smooth path through a crossing it is therefore continuous, while each of its elements
+    jumps. The first four keep the order of the variances.
+    """
+    axes = principal_axes(coordinates_of(g), mask_of(g))
+    return (rotation_group("cube").to(axes) @ axes.unsqueeze(1)).to(coordinates_of(g).dtype)
 
 
 def rotations_about(axis: tuple[float, float, float], angles: Tensor) -> Tensor:
