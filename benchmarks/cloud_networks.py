@@ -92,7 +92,7 @@ def evaluation(model: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
 
 def adaptive(network: nn.Module, clouds: int) -> Objective:
     """As the AC rows of the preset `cpu` search and train."""
-    options = ADAPTIVE["cpu"]
+    options = ADAPTIVE["AC"]["cpu"]
     search, in_training = searches(options, samples=clouds)
     model = Canonicalized(network, Rotations(), search, in_training=in_training)
     return Objective(model, forms=options.get("forms"))

@@ -24,15 +24,15 @@ LEFT_OUT = {"search_errors": search_errors.TIME}
 
 
 def tables() -> dict[str, str]:
-    """All tables by name, as Markdown."""
+    """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
+    rows = {"fast_accuracy": _markdown(fast_accuracy.rows()), "kept_epoch": _markdown(kept_epoch.rows())}
+    if BENCH.exists():
+        rows |= _last_full_run(json.loads(BENCH.read_text()))
     measured = {file.stem: json.loads(file.read_text()) for file in BENCHMARKS.glob("*.json")}
-    rows = {
+    rows |= {
         name: f"{content['title']}\n\n{_markdown(content['rows'], LEFT_OUT.get(name))}"
         for name, content in measured.items()
     }
-    rows |= {"fast_accuracy": _markdown(fast_accuracy.rows()), "kept_epoch": _markdown(kept_epoch.rows())}
-    if BENCH.exists():
-        rows |= _last_full_run(json.loads(BENCH.read_text()))
     runs = {
         name: _runs_of(summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl"))
         for name, table in TABLES.items()

@@ -22,8 +22,8 @@ from adacanon.experiments import (
     stability,
 )
 from adacanon.experiments.cloud_figures import write_figure
-from adacanon.experiments.continuity import CONTINUITY, FIXED
-from adacanon.experiments.invariance import ALIGNED, INVARIANCE, SEARCHES, rotation_errors, searched
+from adacanon.experiments.continuity import CONTINUITY, FIXED, RANDOM, network_row
+from adacanon.experiments.invariance import ALIGNED, INVARIANCE, OWN, SEARCHES, rotation_errors, searched
 from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.stability import AT_RANDOM, STABILITY, Course, curve
@@ -62,7 +62,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def network_settings(row: str) -> Settings:
     full = modelnet.settings(row, "accuracy", "cpu")
-    return {**full, **FEW, **(SMALL if "draws" in full else {})}
+    return {**full, **FEW, **{name: value for name, value in SMALL.items() if name in full}}
 
 
 SETTINGS = {row: network_settings(row) for row in modelnet.ROWS}
@@ -111,7 +111,7 @@ class TestStability:
         row = f"{100 * epoch / stability.EPOCHS:g} %"
         options = stability.settings(row, "distance", "cpu")
         assert options["epoch"] == epoch
-        return Run.of("stability", row, "distance", 0, {**options, **FEW, **SMALL, "epochs": 3, "shapes": 5})
+        return Run.of("stability", row, "distance", 0, {**options, **FEW, "size": 12, "epochs": 3, "shapes": 5})
 
     def expected(self, epochs: int) -> list[Tensor]:
         """Rotations after every epoch of one training that nobody interrupts."""
@@ -193,7 +193,7 @@ class TestStability:
 class TestContinuity:
     def run(self, row: str, **other: Any) -> Run:
         options = continuity.settings(row, "jump", "cpu")
-        network = network_settings(row.removesuffix(FIXED))
+        network = network_settings(network_row(row))
         return Run.of("continuity", row, "jump", 0, {**options, "network": network, "paths": 2, "steps": 33, **other})
 
     @pytest.mark.parametrize("row", CONTINUITY.rows)
@@ -204,9 +204,9 @@ class TestContinuity:
         assert {name for name, _ in CONTINUITY.also} < set(metrics)
 
     def test_two_searches_share_one_network(self, trainings: list[str]) -> None:
-        runs = [self.run(row) for row in ("AC-PointNet", f"AC-PointNet{FIXED}")]
+        runs = [self.run(row) for row in (RANDOM, FIXED)]
         modules = [continuity.module_of(run, continuity.learner_of(run, Sitting())) for run in runs]
-        assert trainings == ["AC-PointNet"]
+        assert trainings == [RANDOM]
         assert isinstance(modules[0], Canonicalized)
         assert isinstance(modules[1], Canonicalized)
         assert isinstance(modules[0].maximizer, CoarseToFine)
@@ -237,7 +237,10 @@ class TestContinuity:
 
 class TestInvariance:
     def run(self, row: str) -> Run:
-        options = {**invariance.settings(row, "changed", "cpu"), "network": network_settings("AC-PointNet")}
+        options = {
+            **invariance.settings(row, "changed", "cpu"),
+            "network": network_settings(invariance.network_row(row)),
+        }
         return Run.of("invariance", row, "changed", 0, {**options, **FEW_CLOUDS})
 
     def test_every_search_is_measured_on_one_network(self, trainings: list[str]) -> None:
@@ -249,9 +252,9 @@ class TestInvariance:
             assert {name for name, _ in INVARIANCE.also} < set(metrics)
             if row == ALIGNED:
                 assert metrics["jump_share"] == metrics["winner_share"] == pytest.approx(100)
-            if row.startswith(("anchored", ALIGNED)):
+            if row.startswith(("anchored", ALIGNED, OWN)):
                 assert metrics["moved_share"] < 1e-3
-        assert trainings == ["AC-PointNet"]
+        assert trainings == [RANDOM, "AC-PointNet"]
 
     def test_a_search_that_changes_is_another_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         before = INVARIANCE.runs(rows=("random",))
@@ -309,7 +312,7 @@ class TestFigures:
         write_figure("continuity", tmp_path, tmp_path, preset="cpu", rows=("pointnet", "AC-PointNet"))
         write_figure("continuity", tmp_path, tmp_path, preset="cpu")
         assert drawn == [["PointNet", "AC-PointNet"], list(CONTINUITY.rows)]
-        assert sorted(trainings) == sorted(row for row in CONTINUITY.rows if not row.endswith(FIXED))
+        assert sorted(trainings) == sorted(row for row in CONTINUITY.rows if row != FIXED)
 
     def test_another_curve_is_another_picture(self) -> None:
         smooth, jumping = torch.linspace(0, 1, 65)[:, None].repeat(1, 3), (torch.arange(65) > 30).float()[:, None]

@@ -13,7 +13,7 @@ from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
 from adacanon.experiments import modelnet, shapenet, steadiness
-from adacanon.experiments.cloud_methods import ADAPTIVE, build, method_of
+from adacanon.experiments.cloud_methods import ADAPTIVE, DRAWN, build, method_of
 from adacanon.experiments.cloud_searches import searches
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.posed_clouds import VERTICAL, posed, turned
@@ -22,7 +22,7 @@ from adacanon.experiments.run import Run, Settings, Table, taken_over
 from adacanon.experiments.runner import run_missing
 from adacanon.experiments.shapenet import SHAPENET
 from adacanon.experiments.tables import TABLES, published
-from adacanon.maximizers import CoarseToFine, GridSearch, RandomSearch, Remembered
+from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered
 from adacanon.maximizers.remembered import Memory
 from adacanon.points import DGCNN, PointNet
 from adacanon.training.loop import Sitting
@@ -101,18 +101,19 @@ class TestSettings:
     @pytest.mark.parametrize("preset", ["cpu", "paper"])
     @pytest.mark.parametrize("table", TABLES_ON_CLOUDS, ids=lambda table: table.name)
     def test_rows_of_a_backbone_share_everything_but_what_is_their_own(self, table: Table, preset: str) -> None:
-        own = {*ADAPTIVE["cpu"], "expansion"}
+        own = {*ADAPTIVE["AC"]["cpu"], *ADAPTIVE[f"AC{DRAWN}"]["cpu"], "expansion"}
         for row in table.rows:
             plain = table.settings(method_of(row).backbone, "", preset)
             settings = table.settings(row, "", preset)
             assert {name: value for name, value in settings.items() if name not in own} == plain
-            assert (settings == plain) == (method_of(row).name not in ("AC", "Aug"))
+            assert (settings == plain) == (method_of(row).name not in (*ADAPTIVE, "Aug"))
 
     def test_adaptive_settings_have_one_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(ADAPTIVE, "cpu", {"draws": 7})
+        monkeypatch.setitem(ADAPTIVE, "AC", {"cpu": {"draws": 7}})
         for table in TABLES_ON_CLOUDS:
             for row in table.rows:
-                assert table.settings(row, "", "cpu").get("draws") == (7 if row.startswith("AC-") else None)
+                expected = 50 if row.endswith(DRAWN) else 7 if row.startswith("AC-") else None
+                assert table.settings(row, "", "cpu").get("draws") == expected
 
     def test_the_paper_preset_is_what_the_paper_says(self) -> None:
         pointnet, dgcnn = (modelnet.settings(row, "", "paper") for row in ("PointNet", "DGCNN"))
@@ -151,7 +152,7 @@ class TestPublished:
 
     def test_rows_without_a_published_figure_are_our_own(self) -> None:
         missing = {row for table in TABLES_ON_CLOUDS for row in table.rows if row not in published(table.name)}
-        assert missing == {"PCA-PointNet", "PCA-FA-PointNet", "DeepSet", "AC-DeepSet"}
+        assert missing == {"PCA-PointNet", "PCA-FA-PointNet", "DeepSet", "AC-DeepSet", f"AC-PointNet{DRAWN}"}
 
     def test_the_tables_are_listed(self) -> None:
         assert {table.name for table in TABLES_ON_CLOUDS} <= set(TABLES)
@@ -167,6 +168,7 @@ class TestRows:
         ("PCA-PointNet", PCAAligned),
         ("PCA-FA-PointNet", PCAFrameAveraged),
         ("AC-PointNet", Canonicalized),
+        (f"AC-PointNet{DRAWN}", Canonicalized),
     )
 
     @pytest.mark.parametrize(("row", "kind"), EXPECTED)
@@ -177,7 +179,11 @@ class TestRows:
     def test_an_adaptive_row_searches_as_its_settings_say(self) -> None:
         whole = searches({"draws": 9}, samples=5)
         assert whole == (RandomSearch(9), None)
-        options = {**ADAPTIVE["cpu"], "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
+        own, in_training = searches(ADAPTIVE["AC"]["cpu"], samples=5)
+        assert own == AnchoredSearch(24)
+        assert isinstance(in_training, CoarseToFine)
+        assert (in_training.search, in_training.size, in_training.contenders) == (own, 32, 0)
+        options = {**ADAPTIVE[f"AC{DRAWN}"]["cpu"], "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
         evaluation, training = searches(options, samples=5)
         assert isinstance(evaluation, CoarseToFine)
         assert isinstance(training, CoarseToFine)
@@ -188,7 +194,8 @@ class TestRows:
 
     def test_winners_are_remembered_from_epoch_to_epoch(self) -> None:
         data = posed(small_modelnet(), seed=0, fixed=True)
-        learner = build("AC-PointNet", data, {**small_run(MODELNET, "AC-PointNet").options(), "slots": 2}, seed=0)
+        row = f"AC-PointNet{DRAWN}"
+        learner = build(row, data, {**small_run(MODELNET, row).options(), "slots": 2}, seed=0)
         learner.module.train()
         learner.loss(torch.tensor([1, 4, 6])).backward()
         (memory,) = (learnt for learnt in learner.module.learnt if isinstance(learnt, Memory))

@@ -45,6 +45,16 @@ class TestPaths:
             equal = (variances[:, 2] - variances[:, 1]).abs() < 1e-9 * variances[:, 2]
             assert equal.all() == (step == 4)
 
+    def test_tilted_paths_pass_the_crossing_and_turn_the_axes_all_the_same(self, clouds: Tensor) -> None:
+        paths = crossing_paths(clouds, 201, tilt=2.0)
+        variances = torch.linalg.eigvalsh(paths.mT @ paths)
+        assert ((variances[..., 2] - variances[..., 1]) / variances[..., 2]).min() > 1e-3
+        longest = principal_axes(paths.flatten(0, 1))[:, 2].unflatten(0, paths.shape[:2])
+        between = (longest[:, 1:] * longest[:, :-1]).sum(2).abs()
+        assert between.min() > 0.5  # nowhere a right angle at once
+        assert (longest[:, 0] * longest[:, -1]).sum(1).abs().max() < 0.5
+        torch.testing.assert_close(crossing_paths(clouds, 5, tilt=0.0), crossing_paths(clouds, 5))
+
     def test_steps_shrink_with_their_number(self, clouds: Tensor) -> None:
         sizes = [crossing_paths(clouds, n).diff(dim=1).abs().max() for n in (11, 101)]
         assert sizes[1] < 0.12 * sizes[0]

@@ -8,16 +8,19 @@ from torch import nn
 from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments.cloud_searches import FAST, searches
+from adacanon.experiments.cloud_searches import ANCHORED, FAST, searches
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
 from adacanon.experiments.run import Settings
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 
-ADAPTIVE: dict[str, Settings] = {
-    "paper": {"draws": 50},
-    "cpu": {**FAST, "fixed": True},
+DRAWN = " (random draws)"
+"""Ends the names of AC rows that search as the paper does, whatever the preset."""
+
+ADAPTIVE: dict[str, dict[str, Settings]] = {
+    "AC": {"paper": {"draws": 50}, "cpu": ANCHORED},
+    f"AC{DRAWN}": {"paper": {"draws": 50}, "cpu": {**FAST, "fixed": True}},
 }
-"""How the AC rows search and train, by preset: the one place for it."""
+"""How the AC rows search and train, by method and preset: the one place for it."""
 
 EXPANSION = 5
 """Fixed poses of every training cloud in the -Aug rows. An epoch takes one of them: all rows take equal steps."""
@@ -59,6 +62,9 @@ def method_of(row: str) -> Method:
         >>> method_of("PCA-FA-PointNet"), method_of("PointNet-Aug").name, method_of("DGCNN").name
         (Method(name='PCA-FA', backbone='PointNet'), 'Aug', 'plain')
     """
+    if row.endswith(DRAWN):
+        name, backbone = method_of(row.removesuffix(DRAWN))
+        return Method(f"{name}{DRAWN}", backbone)
     if row.endswith("-Aug"):
         return Method("Aug", row.removesuffix("-Aug"))
     before, _, backbone = row.rpartition("-")
@@ -68,8 +74,8 @@ def method_of(row: str) -> Method:
 def own_settings(row: str, preset: str) -> Settings:
     """What a row has beside the settings of its backbone."""
     method = method_of(row).name
-    if method == "AC":
-        return ADAPTIVE[preset]
+    if method in ADAPTIVE:
+        return ADAPTIVE[method][preset]
     return {"fixed": True, "expansion": EXPANSION} if method == "Aug" else {}
 
 
@@ -79,7 +85,7 @@ def build(row: str, data: PosedClouds, options: Settings, *, seed: int) -> Cloud
     if method == "VN":
         return plain(VECTOR_NEURONS[backbone](data.classes, options), data)
     network = BACKBONES[backbone](data.classes, options)
-    if method != "AC":
+    if method not in ADAPTIVE:
         return plain(WRAPPERS[method](network, options), data)
     evaluation, training = searches(options, samples=len(data.parts.train))
     return canonicalized(network, data, evaluation, in_training=training, forms=options.get("forms"), seed=seed)

@@ -4,17 +4,23 @@ from functools import partial
 
 from adacanon.core.family import Searches
 from adacanon.experiments.run import Settings
-from adacanon.maximizers import CoarseToFine, RandomSearch, learning_searches
+from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, learning_searches
 
 EXACT: Settings = {"draws": 50}
 COARSE: Settings = {**EXACT, "size": 32, "contenders": 3, "keep": 2}
 FEW: Settings = {"forms": 2.0}
 LEARNING: Settings = {"slots": 4, "calibration": 4, "evaluation": 200}
 FAST: Settings = {**COARSE, **FEW, **LEARNING}
+ANCHORED: Settings = {"anchors": 24, "size": 32, **FEW}
 
 
 def searches(options: Settings, *, samples: int) -> Searches:
-    """On the whole cloud without a size; with slots, searches that learn."""
+    """With anchors, principal axes in any order: on the whole cloud, in training on a view. Random draws on the whole
+    cloud without a size; with slots, searches that learn.
+    """
+    if "anchors" in options:
+        anchors = AnchoredSearch(options["anchors"])
+        return anchors, CoarseToFine(anchors, options["size"], contenders=0, pilot=False, reduced=False)
     draws = RandomSearch(options["draws"])
     if "size" not in options:
         return draws, None

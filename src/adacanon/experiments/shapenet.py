@@ -47,7 +47,7 @@ SEEDS = 10
 def settings(row: str, column: str, preset: str) -> Settings:
     """Everything that a cell depends on; a shared form leaves no choice of forms."""
     method, backbone = method_of(row)
-    own = {name: value for name, value in ADAPTIVE[preset].items() if name != "forms"} if method == "AC" else {}
+    own = {name: value for name, value in ADAPTIVE["AC"][preset].items() if name != "forms"} if method == "AC" else {}
     return {**COMMON[preset], **BACKBONES[preset][backbone], **own}
 
 

@@ -2,6 +2,8 @@
 shapes on which principal axes change places.
 """
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -19,6 +21,11 @@ def scored(module: nn.Module, points: Tensor, *, batch: int) -> Tensor:
     return torch.cat([module(rows) for rows in points.split(batch)])
 
 
+def scored_on(module: nn.Module, paths: Tensor, *, batch: int) -> Tensor:
+    """Scores along paths: (paths, steps, points, 3) -> (paths, steps, classes)."""
+    return scored(module, paths.flatten(0, 1), batch=batch).unflatten(0, paths.shape[:2])
+
+
 def steadiness(module: nn.Module, points: Tensor, scores: Tensor, *, seed: int, batch: int) -> dict[str, float]:
     """What another rotation and small deformations do to the scores of some clouds.
 
@@ -30,17 +37,23 @@ def steadiness(module: nn.Module, points: Tensor, scores: Tensor, *, seed: int, 
     generator = torch.Generator().manual_seed(seed + 1)
     again = scored(module, turned(points, generator), batch=batch)
     unit = float(scores.std(0).mean().clamp(min=1e-12))
-    on_the_way = scored(module, crossing_paths(points[:PATHS], STEPS).flatten(0, 1), batch=batch)
+    on_the_way = scored_on(module, crossing_paths(points[:PATHS], STEPS), batch=batch)
     return {
         "changed": 100 * float((again.argmax(1) != scores.argmax(1)).double().mean()),
         "moved": float((again - scores).abs().mean()) / unit,
-        "jump": float(largest_jumps(on_the_way.unflatten(0, (-1, STEPS))).mean()) / unit,
+        "jump": float(largest_jumps(on_the_way).mean()) / unit,
     }
 
 
-def crossing_paths(points: Tensor, steps: int) -> Tensor:
+def crossing_paths(points: Tensor, steps: int, *, tilt: float = 0.0) -> Tensor:
     r"""Clouds :math:`X_t, t \in [0, 1]`, that shrink along their longest principal axis until, half way, its variance
     is that of the second one, and as much again; all in the pose of :math:`X_0` and in the unit ball.
+
+    Args:
+        points: the clouds :math:`X_0`.
+        steps: clouds on each path.
+        tilt: degrees by which the direction of shrinking differs from the longest axis, towards the second one. The
+            variances then come near each other and do not meet: the axes turn by a right angle in a short time.
 
     Shape:
         (clouds, points, 3) -> (clouds, steps, points, 3)
@@ -49,10 +62,10 @@ def crossing_paths(points: Tensor, steps: int) -> Tensor:
     x = centred(points) @ axes.mT
     variances = x.square().mean(1).clamp(min=1e-12)
     ratio = (variances[:, 1] / variances[:, 2]).sqrt()
-    t = torch.linspace(0, 1, steps, dtype=x.dtype)
-    scales = torch.ones(len(x), steps, 1, 3, dtype=x.dtype)
-    scales[:, :, 0, 2] = ratio[:, None] ** (2 * t)
-    deformed = (x.unsqueeze(1) * scales) @ axes.unsqueeze(1)
+    shrinking = ratio[:, None] ** (2 * torch.linspace(0, 1, steps, dtype=x.dtype))
+    along = torch.tensor([0.0, math.sin(math.radians(tilt)), math.cos(math.radians(tilt))], dtype=x.dtype)
+    maps = torch.eye(3, dtype=x.dtype) + (shrinking - 1)[..., None, None] * torch.outer(along, along)
+    deformed = x.unsqueeze(1) @ maps @ axes.unsqueeze(1)
     radius = deformed.norm(dim=3).amax(2)[..., None, None].clamp(min=1e-12)
     return (deformed / radius).to(points.dtype)
 

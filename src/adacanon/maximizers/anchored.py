@@ -16,7 +16,9 @@ from adacanon.maximizers.selection import CandidateSearch, check_samples, draws
 
 @dataclass(frozen=True)
 class AnchoredSearch(CandidateSearch):
-    r"""The best of :math:`\{u^k \circ a_j(g)\}`: fixed draws composed with frames of the input itself.
+    r"""The best of :math:`\{u^k \circ a_j(g)\}`: frames :math:`a_j` of the input itself, and draws composed with them.
+
+    The first of the draws is the identity, so that the frames are candidates themselves.
 
     Exactly invariant wherever the anchors are well defined as a set, because the candidates of a transformed input are
     the transformed candidates; continuous where this set is, discontinuous where it jumps.
@@ -43,7 +45,8 @@ class AnchoredSearch(CandidateSearch):
         if anchors is None:
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
         anchors, count = self._shared_out(anchors)
-        for block in draws(landscape, count, generator):
+        yield map_tensors(lambda leaf: leaf.transpose(0, 1), anchors)
+        for block in draws(landscape, count - 1, generator):
             yield _composed(landscape.space, block, anchors)
 
     def limited(self, count: int) -> "AnchoredSearch":
@@ -54,7 +57,7 @@ class AnchoredSearch(CandidateSearch):
         return refine(landscape, found, self.steps, self.step_size, self.method)
 
     def _shared_out(self, anchors: Tree) -> tuple[Tree, int]:
-        """The anchors (batch, anchors, *point) that are taken, and the number of draws for each."""
+        """The anchors (batch, anchors, *point) that are taken, and how many candidates each of them gives."""
         per_input = tensors(anchors)[0].shape[1]
         if self.whole:
             return anchors, -(-self.samples // per_input)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.family import Searches
 from adacanon.errors import InputError
+from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
 from adacanon.points.frames import principal_axes
 from adacanon.spaces.circle import Circle
@@ -39,6 +41,10 @@ class Rotations(CloudFamily):
     def matrices(self, u: Tensor) -> Tensor:
         return u
 
+    def searches(self) -> Searches:
+        """The anchors: few, exactly invariant, and continuous where axes change places (``docs/searches.md``)."""
+        return AnchoredSearch(24), None
+
     def anchor(self, g: Clouds) -> Tensor:
         """See :func:`axis_frames`."""
         return axis_frames(g)
@@ -64,6 +70,10 @@ class Isometries(CloudFamily):
 
     def matrices(self, u: Tensor) -> Tensor:
         return u
+
+    def searches(self) -> Searches:
+        """The anchors, as for :class:`Rotations`."""
+        return AnchoredSearch(48), None
 
     def anchor(self, g: Clouds) -> Tensor:
         """The frames of :func:`axis_frames` and their mirror images."""
