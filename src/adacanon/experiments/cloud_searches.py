@@ -4,14 +4,14 @@ from functools import partial
 
 from adacanon.core.family import Searches
 from adacanon.experiments.run import Settings
-from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, learning_searches
+from adacanon.maximizers import AnchoredSearch, Calibration, CoarseToFine, RandomSearch, learning_searches
 
 EXACT: Settings = {"draws": 50}
 COARSE: Settings = {**EXACT, "size": 32, "contenders": 3, "keep": 2}
 FEW: Settings = {"forms": 2.0}
 LEARNING: Settings = {"slots": 4, "calibration": 4, "evaluation": 200}
 FAST: Settings = {**COARSE, **FEW, **LEARNING}
-ANCHORED: Settings = {"anchors": 24, "size": 32, **FEW}
+ANCHORED: Settings = {"anchors": 24, "size": 32, "calibration": 4, **FEW}
 
 
 def searches(options: Settings, *, samples: int) -> Searches:
@@ -19,8 +19,10 @@ def searches(options: Settings, *, samples: int) -> Searches:
     cloud without a size; with slots, searches that learn.
     """
     if "anchors" in options:
-        anchors = AnchoredSearch(options["anchors"])
-        return anchors, CoarseToFine(anchors, options["size"], contenders=0, pilot=False, reduced=False)
+        anchors, known = AnchoredSearch(options["anchors"]), Calibration(options["calibration"])
+        return anchors, CoarseToFine(
+            anchors, options["size"], contenders=0, pilot=False, reduced=False, calibration=known
+        )
     draws = RandomSearch(options["draws"])
     if "size" not in options:
         return draws, None

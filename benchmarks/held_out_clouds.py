@@ -1,0 +1,94 @@
+"""How AC-PointNet should search, decided on training shapes of ModelNet10 that are held out: no test shape is read.
+
+Every tenth training shape, in a random pose, is what the networks are tested on; they are trained on the others with
+the settings of the table `modelnet`.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from adacanon.baselines.pca_frames import PCAAligned
+from adacanon.data.modelnet import Clouds, ModelNet
+from adacanon.experiments import modelnet
+from adacanon.experiments.cloud_methods import DRAWN, build
+from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain, posed
+from adacanon.experiments.posed_clouds import modelnet as data_set
+from adacanon.experiments.run import Settings
+from adacanon.maximizers import AnchoredSearch, CoarseToFine
+from adacanon.points import PointNet
+from adacanon.training.loop import accuracy, train
+from benchmarks import measure
+
+EVERY = 10
+ANCHORS = AnchoredSearch(24)
+Build = Callable[[PosedClouds, Settings], CloudClassifier]
+
+
+def uncalibrated(data: PosedClouds, options: Settings) -> CloudClassifier:
+    """The AC row without what it learns about the difference between views and clouds."""
+    view = CoarseToFine(ANCHORS, options["size"], contenders=0, pilot=False, reduced=False)
+    return canonicalized(PointNet(data.classes), data, ANCHORS, in_training=view, forms=options["forms"])
+
+
+def row(name: str) -> tuple[str, Build]:
+    """A row of `modelnet` as it is there."""
+    return name, lambda data, options: build(name, data, options, seed=0)
+
+
+VARIANTS: dict[str, tuple[str, Build]] = {
+    "PCA-PointNet": ("PCA-PointNet", lambda data, options: plain(PCAAligned(PointNet(data.classes)), data)),
+    "random draws": row(f"AC-PointNet{DRAWN}"),
+    "anchors": ("AC-PointNet", uncalibrated),
+    "anchors, calibrated": row("AC-PointNet"),
+}
+"""Variant -> the row whose settings it has, and how it is built."""
+
+
+def held_out(data: ModelNet) -> ModelNet:
+    """The training shapes, every tenth of them in the place of the test shapes."""
+    chosen = torch.arange(len(data.train.labels)) % EVERY == 0
+    return ModelNet(_part(data.train, ~chosen), _part(data.train, chosen), data.class_names)
+
+
+def _part(clouds: Clouds, mask: Tensor) -> Clouds:
+    ids = tuple(name for name, taken in zip(clouds.ids, mask.tolist(), strict=True) if taken)
+    return Clouds(clouds.points[mask], clouds.labels[mask], ids)
+
+
+def section(options: argparse.Namespace) -> measure.Section:
+    """Accuracy on the shapes held out, and on as many that were trained on."""
+    rows: list[measure.Row] = []
+    for name in options.variants:
+        table_row, builder = VARIANTS[name]
+        settings = {**modelnet.settings(table_row, "accuracy", "cpu"), "epochs": options.epochs}
+        shapes = held_out(data_set(settings["classes"], settings["points"]))
+        data = posed(shapes, seed=options.seed, fixed=settings.get("fixed", False))
+        torch.manual_seed(options.seed)
+        learner, begin = builder(data, settings), time.perf_counter()
+        schedule = modelnet.schedule_of(settings)
+        train(learner, data.parts, schedule, generator=torch.Generator().manual_seed(options.seed))
+        seconds = time.perf_counter() - begin
+        trained_on = data.parts.train[:: EVERY - 1]
+        figures = [accuracy(learner, index, batch=schedule.batch) for index in (data.parts.test, trained_on)]
+        rows.append({"search": name, "held out, %": figures[0], "trained on, %": figures[1], "seconds": seconds})
+        print(rows[-1], flush=True)
+    return {}, rows
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = measure.section_options(__doc__ or "", quick={"epochs": 1, "variants": ["PCA-PointNet"]})
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    return parser
+
+
+def title(options: argparse.Namespace) -> str:
+    return f"ModelNet10, 128 points, {options.epochs} epochs, seed {options.seed}; every tenth training shape held out"
+
+
+if __name__ == "__main__":
+    measure.run_section(parser(), section, title)
