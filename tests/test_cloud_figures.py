@@ -282,9 +282,9 @@ class TestInvariance:
         assert isinstance(searched(network, SEARCHES[ALIGNED], seed=0), PCAAligned)
         kinds = {row: type(search).__name__ for row, search in SEARCHES.items() if search is not None}
         assert {"RandomSearch", "SampleAndRefine", "AnchoredSearch", "CoarseToFine"} <= set(kinds.values())
-        every = SEARCHES["every one of 16 refined"]
+        every = SEARCHES["every one of 8 refined"]
         assert every is not None
-        assert (every.every, every.samples) == (True, 16)
+        assert (every.every, every.samples) == (True, 8)
 
 
 class TestFigures:

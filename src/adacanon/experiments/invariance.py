@@ -28,7 +28,7 @@ SEARCHES: dict[str, Maximizer | None] = {
     "random": RandomSearch(50),
     "random (200 draws)": RandomSearch(200),
     "refined": SampleAndRefine(50, steps=3),
-    "every one of 16 refined": SampleAndRefine(16, steps=3, every=True),
+    "every one of 8 refined": SampleAndRefine(8, steps=3, every=True),
     "anchored": AnchoredSearch(24),
     "anchored (96)": AnchoredSearch(96),
     "anchored and refined": AnchoredSearch(24, steps=3),
