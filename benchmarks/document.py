@@ -13,7 +13,7 @@ from adacanon.experiments.runner import summary_of
 from adacanon.experiments.tables import TABLES
 from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
-from benchmarks import fast_accuracy, kept_epoch, search_errors
+from benchmarks import against_baselines, fast_accuracy, kept_epoch, search_errors
 from benchmarks.bench_figure import headlines as headlines_of
 from benchmarks.measure import Row, text
 
@@ -25,7 +25,10 @@ LEFT_OUT = {"search_errors": search_errors.TIME}
 
 def tables() -> dict[str, str]:
     """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
-    rows = {"fast_accuracy": _markdown(fast_accuracy.rows()), "kept_epoch": _markdown(kept_epoch.rows())}
+    from_records = {
+        module.__name__.rpartition(".")[2]: module for module in (against_baselines, fast_accuracy, kept_epoch)
+    }
+    rows = {name: _markdown(module.rows()) for name, module in from_records.items()}
     if BENCH.exists():
         rows |= _last_full_run(json.loads(BENCH.read_text()))
     measured = {file.stem: json.loads(file.read_text()) for file in BENCHMARKS.glob("*.json")}
