@@ -6,16 +6,28 @@ import pytest
 import torch
 from torch import nn
 
-from adacanon import Canonicalized, CoarseToFine, RandomSearch, SampleAndRefine
+from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, RandomSearch, SampleAndRefine
 from adacanon.errors import InputError
 from adacanon.graphs import BandRotations, uniform
 from adacanon.graphs.spectral_mlp import SpectralMLP
-from adacanon.points import PointNet, Rotations
+from adacanon.points import AxisRotations, Isometries, PointNet, Rotations
+from adacanon.testing import assert_invariant
 from networks import Mirror, cloud_network
 
+UPRIGHT = AxisRotations((0.0, 1.0, 0.0))
 
-def test_a_family_with_coarse_views_gets_coarse_to_fine() -> None:
+
+def test_rotations_search_the_principal_axes_of_a_cloud() -> None:
     model = Canonicalized(PointNet(5), Rotations())
+    assert (model.maximizer, model.in_training) == (AnchoredSearch(24), None)
+    assert Canonicalized(PointNet(5), Isometries()).maximizer == AnchoredSearch(48)
+    points = torch.randn(3, 100, 3, generator=torch.Generator().manual_seed(0))
+    assert model.eval().canonicalize(points).evaluations == 24
+    assert_invariant(model, points, Rotations(), tolerance=1e-4)
+
+
+def test_a_family_with_coarse_views_and_no_anchors_gets_coarse_to_fine() -> None:
+    model = Canonicalized(PointNet(5), UPRIGHT)
     assert isinstance(model.maximizer, CoarseToFine)
     assert model.in_training == RandomSearch(50)
     points = torch.randn(3, 100, 3, generator=torch.Generator().manual_seed(0))
@@ -38,13 +50,13 @@ def test_a_family_without_a_search_of_its_own_needs_one() -> None:
 
 def test_a_search_for_training_alone_can_be_named() -> None:
     model = Canonicalized(PointNet(5), Rotations(), in_training=RandomSearch(7))
-    assert isinstance(model.maximizer, CoarseToFine)
+    assert model.maximizer == AnchoredSearch(24)
     assert model.in_training == RandomSearch(7)
 
 
 def test_a_network_for_one_size_is_told_what_to_do() -> None:
     network = nn.Sequential(nn.Flatten(), nn.Linear(300, 2))
     with pytest.raises(RuntimeError) as error:
-        Canonicalized(network, Rotations()).eval()(torch.randn(2, 100, 3))
+        Canonicalized(network, UPRIGHT).eval()(torch.randn(2, 100, 3))
     assert any("a network for inputs of one size" in note for note in error.value.__notes__)
-    assert Canonicalized(network, Rotations(), RandomSearch(5)).eval()(torch.randn(2, 100, 3)).shape == (2, 2)
+    assert Canonicalized(network, UPRIGHT, RandomSearch(5)).eval()(torch.randn(2, 100, 3)).shape == (2, 2)
