@@ -6,46 +6,27 @@ the settings of the table `modelnet`.
 
 import argparse
 import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from adacanon.baselines.pca_frames import PCAAligned
 from adacanon.data.modelnet import Clouds, ModelNet
 from adacanon.experiments import modelnet
 from adacanon.experiments.cloud_methods import DRAWN, build
-from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain, posed
 from adacanon.experiments.posed_clouds import modelnet as data_set
-from adacanon.experiments.run import Settings
-from adacanon.maximizers import AnchoredSearch, CoarseToFine
-from adacanon.points import PointNet
+from adacanon.experiments.posed_clouds import posed
 from adacanon.training.loop import accuracy, train
 from benchmarks import measure
 
 EVERY = 10
-ANCHORS = AnchoredSearch(24)
-Build = Callable[[PosedClouds, Settings], CloudClassifier]
-
-
-def uncalibrated(data: PosedClouds, options: Settings) -> CloudClassifier:
-    """The AC row without what it learns about the difference between views and clouds."""
-    view = CoarseToFine(ANCHORS, options["size"], contenders=0, pilot=False, reduced=False)
-    return canonicalized(PointNet(data.classes), data, ANCHORS, in_training=view, forms=options["forms"])
-
-
-def row(name: str) -> tuple[str, Build]:
-    """A row of `modelnet` as it is there."""
-    return name, lambda data, options: build(name, data, options, seed=0)
-
-
-VARIANTS: dict[str, tuple[str, Build]] = {
-    "PCA-PointNet": ("PCA-PointNet", lambda data, options: plain(PCAAligned(PointNet(data.classes)), data)),
-    "random draws": row(f"AC-PointNet{DRAWN}"),
-    "anchors": ("AC-PointNet", uncalibrated),
-    "anchors, calibrated": row("AC-PointNet"),
+DRAWS, ANCHORS = f"AC-PointNet{DRAWN}", "AC-PointNet"
+VARIANTS: dict[str, tuple[str, set[str]]] = {
+    "PCA-PointNet": ("PCA-PointNet", set()),
+    "random draws": (DRAWS, set()),
+    "anchors": (ANCHORS, {"calibration"}),
+    "anchors, calibrated": (ANCHORS, set()),
 }
-"""Variant -> the row whose settings it has, and how it is built."""
+"""Variant -> the row of `modelnet` that it is, and the settings that it goes without."""
 
 
 def held_out(data: ModelNet) -> ModelNet:
@@ -63,12 +44,13 @@ def section(options: argparse.Namespace) -> measure.Section:
     """Accuracy on the shapes held out, and on as many that were trained on."""
     rows: list[measure.Row] = []
     for name in options.variants:
-        table_row, builder = VARIANTS[name]
-        settings = {**modelnet.settings(table_row, "accuracy", "cpu"), "epochs": options.epochs}
+        row, without = VARIANTS[name]
+        full = {**modelnet.settings(row, "accuracy", "cpu"), "epochs": options.epochs}
+        settings = {key: value for key, value in full.items() if key not in without}
         shapes = held_out(data_set(settings["classes"], settings["points"]))
         data = posed(shapes, seed=options.seed, fixed=settings.get("fixed", False))
         torch.manual_seed(options.seed)
-        learner, begin = builder(data, settings), time.perf_counter()
+        learner, begin = build(row, data, settings, seed=options.seed), time.perf_counter()
         schedule = modelnet.schedule_of(settings)
         train(learner, data.parts, schedule, generator=torch.Generator().manual_seed(options.seed))
         seconds = time.perf_counter() - begin

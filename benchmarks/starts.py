@@ -7,12 +7,11 @@ order of their accuracy on the validation part of PROTEINS.
 import argparse
 from pathlib import Path
 
-import torch
-
-from adacanon.experiments.run import Settings
-from adacanon.experiments.tu import METHODS, RANGES, settings
+from adacanon.experiments.run import Run, Settings
+from adacanon.experiments.seeded import train_seeded
+from adacanon.experiments.tu import METHODS, RANGES, TU, settings
 from adacanon.experiments.tu_data import parts_of, tu_data
-from adacanon.training.loop import Parts, Schedule, train
+from adacanon.training.loop import Parts, Schedule, Sitting
 from adacanon.training.records import read_records
 from benchmarks import measure
 
@@ -34,11 +33,10 @@ def training_loss(row: str, trial: Settings, split: int, epochs: int) -> float:
     data = tu_data(TARGET, options["features"])
     train_part = parts_of(data, split).train
     nothing = train_part[:0]
-    torch.manual_seed(1000 * options["seed"] + split)
-    learner = METHODS[row](data, options, train_part, split)
     schedule = Schedule(epochs, options["batch"], options["learning_rate"], options["weight_decay"])
-    generator = torch.Generator().manual_seed(split)
-    return train(learner, Parts(train_part, nothing, nothing), schedule, generator=generator).loss
+    run, parts = Run.of(TU.name, row, TARGET, split, options), Parts(train_part, nothing, nothing)
+    _, history = train_seeded(run, lambda: METHODS[row](data, options, train_part, split), parts, schedule, Sitting())
+    return history.loss
 
 
 def section(options: argparse.Namespace) -> measure.Section:
@@ -55,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     parser = measure.section_options(__doc__ or "", quick={"epochs": 1, "trials": 1})
     parser.add_argument("--row", default="GAT", choices=METHODS)
     parser.add_argument("--trials", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=8)
     return parser
 
 

@@ -19,7 +19,8 @@ def searches(options: Settings, *, samples: int) -> Searches:
     cloud without a size; with slots, searches that learn.
     """
     if "anchors" in options:
-        anchors, known = AnchoredSearch(options["anchors"]), Calibration(options["calibration"])
+        anchors = AnchoredSearch(options["anchors"])
+        known = Calibration(options["calibration"]) if "calibration" in options else None
         return anchors, CoarseToFine(
             anchors, options["size"], contenders=0, pilot=False, reduced=False, calibration=known
         )

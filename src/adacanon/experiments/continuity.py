@@ -137,6 +137,6 @@ CONTINUITY = Table(
         "cloud, whose maximum is continuous. PointNet sees poses, and is here to show what deformation alone does.",
         "The scores along one of the paths: [figures/continuity.png](figures/continuity.png), drawn by "
         "`adacanon figure continuity`.",
-        "Without the trainings the preset `cpu` takes about 12 minutes of one core.",
+        "Without the trainings the preset `cpu` is estimated to take 25 minutes of one core.",
     ),
 )
