@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.baselines import vector_activations
+from adacanon.baselines.aligned_product import ALIGNED, product
 from adacanon.baselines.vector_activations import (
     activate,
     activate_edges,
@@ -274,6 +275,19 @@ def test_reduced_precision_is_close(build: Callable[..., nn.Module], generator: 
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         low = model(clouds).float()
     assert (low - model(clouds)).abs().max() < 0.1 * model(clouds).std()
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(5, 11), (8, 11), (5, 16), (8, 16), (1, 1)])
+def test_products_into_wider_arrays_are_linear_layers(inputs: int, outputs: int, generator: torch.Generator) -> None:
+    sizes = (3, ROWS, inputs), (outputs, inputs), (3, ROWS, outputs)
+    rows, weight, direction = (torch.randn(size, generator=generator, dtype=torch.float64) for size in sizes)
+    rows.requires_grad_()
+    weight.requires_grad_()
+    found, expected = product(rows, weight), nn.functional.linear(rows, weight)
+    torch.testing.assert_close(found, expected)
+    gradients = (torch.autograd.grad((y * direction).sum(), (rows, weight)) for y in (found, expected))
+    torch.testing.assert_close(*gradients)
+    assert found.stride(1) % ALIGNED == 0
 
 
 def test_layers_say_what_they_expect() -> None:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from adacanon.baselines.aligned_product import product
 from adacanon.baselines.vector_activations import (
     TINY,
     activate,
@@ -43,7 +43,7 @@ class VNLinear(nn.Linear):
 
     def forward(self, vectors: Tensor) -> Tensor:
         _check("VNLinear", vectors, self.in_features)
-        return super().forward(vectors)
+        return product(vectors, self.weight)
 
 
 class VNBatchNorm(nn.Module):
@@ -131,11 +131,11 @@ class VNLayer(nn.Module):
             spread: from (3, clouds, channels) to (3, rows, channels).
         """
 
-        def product(layer: VNLinear) -> Tensor:
+        def beside_common(layer: VNLinear) -> Tensor:
             own, common = layer.weight.split([vectors.shape[2], context.shape[2]], 1)
-            return functional.linear(vectors, own) + spread(functional.linear(context, common))
+            return product(vectors, own) + spread(product(context, common))
 
-        return self.activated(product(self.linear), product(self.direction))
+        return self.activated(beside_common(self.linear), beside_common(self.direction))
 
     def activated(self, products: Tensor, directions: Tensor) -> Tensor:
         return activate(products, directions, *self.norm.folded(products), self.slope)
@@ -233,7 +233,7 @@ def coordinates(vectors: Tensor, frames: Tensor) -> Tensor:
 def edge_ends(weight: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """What neighbours and centres contribute to the products on edges."""
     A, B = weight.chunk(2, 1)
-    return functional.linear(vectors, A), functional.linear(vectors, B - A)
+    return product(vectors, A), product(vectors, B - A)
 
 
 def _check(caller: str, vectors: Tensor, channels: int) -> None:
