@@ -10,11 +10,20 @@ from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, RandomSearch, 
 from adacanon.errors import InputError
 from adacanon.graphs import BandRotations, uniform
 from adacanon.graphs.spectral_mlp import SpectralMLP
-from adacanon.points import AxisRotations, Isometries, PointNet, Rotations
+from adacanon.points import AxisRotations, Isometries, PointNet, PointNet2, Rotations
+from adacanon.points.cloud_family import CloudFamily
 from adacanon.testing import assert_invariant
 from networks import Mirror, cloud_network
 
-UPRIGHT = AxisRotations((0.0, 1.0, 0.0))
+
+class Unanchored(AxisRotations):
+    """Rotations of one's own about an axis, which say nothing of a search."""
+
+    searches = CloudFamily.searches
+    anchor = CloudFamily.anchor
+
+
+UPRIGHT = Unanchored((0.0, 1.0, 0.0))
 
 
 def test_rotations_search_the_principal_axes_of_a_cloud() -> None:
@@ -24,6 +33,11 @@ def test_rotations_search_the_principal_axes_of_a_cloud() -> None:
     points = torch.randn(3, 100, 3, generator=torch.Generator().manual_seed(0))
     assert model.eval().canonicalize(points).evaluations == 24
     assert_invariant(model, points, Rotations(), tolerance=1e-4)
+
+
+def test_rotations_about_an_axis_search_angles_of_the_cloud() -> None:
+    model = Canonicalized(PointNet(5), AxisRotations((0.0, 1.0, 0.0)))
+    assert (model.maximizer, model.in_training) == (AnchoredSearch(16), None)
 
 
 def test_a_family_with_coarse_views_and_no_anchors_gets_coarse_to_fine() -> None:
@@ -60,3 +74,9 @@ def test_a_network_for_one_size_is_told_what_to_do() -> None:
         Canonicalized(network, UPRIGHT).eval()(torch.randn(2, 100, 3))
     assert any("a network for inputs of one size" in note for note in error.value.__notes__)
     assert Canonicalized(network, UPRIGHT, RandomSearch(5)).eval()(torch.randn(2, 100, 3)).shape == (2, 2)
+
+
+def test_a_network_that_needs_more_points_than_a_view_has_is_told_so() -> None:
+    with pytest.raises(InputError, match="at least 512 points") as error:
+        Canonicalized(PointNet2(5), UPRIGHT).eval()(torch.randn(2, 600, 3))
+    assert any("coarse views of 64 points" in note for note in error.value.__notes__)

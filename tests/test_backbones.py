@@ -1,5 +1,6 @@
 """What every network on clouds keeps: its plain definition, the order of points, masks, sizes, errors."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -120,13 +121,24 @@ def test_rotations_do_matter(clouds: Tensor, name: str) -> None:
     assert (model(clouds.flip(-1)) - model(clouds)).abs().max() > 0.01
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", CASES)
+def test_a_point_that_is_not_finite_is_refused(clouds: Tensor, name: str, training: bool) -> None:
+    clouds[2, 5, 1] = math.nan
+    with pytest.raises(InputError, match=r"expects finite coordinates, 1 points have .* the first in cloud 2"):
+        network(name).train(training)(clouds)
+
+
 class TestMask:
+    @pytest.mark.parametrize("padding", [1e6, math.nan])
     @pytest.mark.parametrize("name", CASES)
-    def test_padding_is_not_seen_in_evaluation(self, clouds: Tensor, generator: torch.Generator, name: str) -> None:
+    def test_padding_is_not_seen_in_evaluation(
+        self, clouds: Tensor, generator: torch.Generator, name: str, padding: float
+    ) -> None:
         mask = torch.rand(BATCH, POINTS, generator=generator) < 0.7
         mask[0], mask[1, 0] = True, False
         model = network(name).eval()
-        result = model(clouds.masked_fill(~mask[..., None], 1e6), mask)
+        result = model(clouds.masked_fill(~mask[..., None], padding), mask)
         alone = torch.cat([model(cloud[real][None]) for cloud, real in zip(clouds, mask, strict=True)])
         torch.testing.assert_close(result, alone)
 

@@ -25,7 +25,7 @@ from adacanon.points import (
     principal_frames,
 )
 from adacanon.points.rotations import rotations_about
-from adacanon.spaces import SO3
+from adacanon.spaces import SO3, Circle
 from adacanon.testing import assert_invariant, check_family
 
 BATCH, POINTS, PARTS, CATEGORIES = 4, 12, 5, 3
@@ -111,7 +111,7 @@ class TestAction:
         assert repr(AxisRotations((0, 1, 0))) == "AxisRotations(axis=(0, 1, 0), vectors=1)"
 
 
-@pytest.mark.parametrize("family", [Rotations(), Isometries()], ids=repr)
+@pytest.mark.parametrize("family", [Rotations(), Isometries(), AxisRotations(AXIS)], ids=repr)
 def test_an_anchored_search_is_invariant_also_with_padding(family: CloudFamily) -> None:
     g = (points(), mask())
     model = Canonicalized(Unpacked(pointnet()), family, AnchoredSearch(samples=6)).eval()
@@ -326,13 +326,31 @@ class TestAnchors:
         inside = (frames.unsqueeze(2) @ frames[:, :1].unsqueeze(1).mT).squeeze(2)
         assert (inside.abs().round() - inside.abs()).abs().max() < 1e-9  # signed permutations
         assert len(inside[0].round().flatten(1).unique(dim=0)) == 24
-        torch.testing.assert_close(frames[:, :4].sort(1).values, principal_frames(x).sort(1).values)
+        torch.testing.assert_close(frames[:, :4], principal_frames(x))
 
     def test_those_of_isometries_are_also_mirrored(self) -> None:
         determinants = torch.linalg.det(Isometries().anchor(points()))
         assert determinants.shape == (BATCH, 48)
         assert determinants[:, :24].min() > 0.99
         assert determinants[:, 24:].max() < -0.99
+
+    def test_those_about_an_axis_turn_with_the_cloud_and_fill_the_circle(self) -> None:
+        family, x = AxisRotations(AXIS), points()
+        angles = family.anchor(x)
+        assert angles.shape == (BATCH, 16)
+        torch.testing.assert_close(
+            angles.sort(1).values.diff(dim=1), torch.full((BATCH, 15), math.pi / 8, dtype=x.dtype)
+        )
+        turned = family.transform(x, torch.full((BATCH,), 0.7, dtype=x.dtype), torch.arange(BATCH))
+        moved = Circle().project(family.anchor(turned) + 0.7)
+        torch.testing.assert_close(moved.sort(1).values, angles.sort(1).values)
+
+    def test_one_of_those_about_an_axis_turns_the_longer_axis_into_a_fixed_direction(self) -> None:
+        family, x = AxisRotations((0, 0, 1)), points()
+        turned = family.transform(x, family.anchor(x)[:, 0], torch.arange(BATCH))
+        centred = turned - turned.mean(1, keepdim=True)
+        covariance = (centred.mT @ centred)[:, :2, :2]
+        assert covariance[:, 0, 1].abs().max() < 1e-9 * covariance.abs().max()
 
     def test_a_budget_below_their_number_takes_the_first_ones(self) -> None:
         model = Canonicalized(pointnet(), Rotations(), AnchoredSearch(48)).eval()

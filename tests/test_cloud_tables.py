@@ -12,7 +12,7 @@ from adacanon import Canonicalized
 from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments import modelnet, shapenet, steadiness
+from adacanon.experiments import modelnet, shapenet
 from adacanon.experiments.cloud_methods import ADAPTIVE, DRAWN, build, method_of
 from adacanon.experiments.cloud_searches import searches
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
@@ -40,7 +40,6 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
     clouds, shapes = small_modelnet(), small_shapenet()
     monkeypatch.setattr(modelnet, "modelnet", lambda classes, points: clouds)
     monkeypatch.setattr(shapenet, "shapenet", lambda points: shapes)
-    monkeypatch.setattr(steadiness, "STEPS", 3)
 
 
 def small_run(table: Table, row: str, **options: Any) -> Run:
@@ -101,7 +100,7 @@ class TestSettings:
     @pytest.mark.parametrize("preset", ["cpu", "paper"])
     @pytest.mark.parametrize("table", TABLES_ON_CLOUDS, ids=lambda table: table.name)
     def test_rows_of_a_backbone_share_everything_but_what_is_their_own(self, table: Table, preset: str) -> None:
-        own = {*ADAPTIVE["AC"]["cpu"], *ADAPTIVE[f"AC{DRAWN}"]["cpu"], "expansion"}
+        own = {*ADAPTIVE["AC"]["cpu"], *ADAPTIVE[f"AC{DRAWN}"]["cpu"], "expansion", "whole"}
         for row in table.rows:
             plain = table.settings(method_of(row).backbone, "", preset)
             settings = table.settings(row, "", preset)
@@ -231,6 +230,14 @@ class TestPoses:
         torch.testing.assert_close(y[..., 1], x[..., 1])
         torch.testing.assert_close(y.norm(dim=2), x.norm(dim=2))
         assert (y - x).abs().amax((1, 2)).median() > 0.1
+
+    def test_a_whole_expansion_is_one_epoch(self) -> None:
+        data = small_modelnet()
+        once, whole = (posed(data, seed=0, fixed=True, expansion=5, whole=w) for w in (False, True))
+        assert len(whole.parts.train) == 5 * len(once.parts.train) == 5 * len(data.train.labels)
+        assert torch.equal(whole.points, once.points)
+        assert torch.equal(whole.for_training(whole.parts.train), whole.points[whole.parts.train])
+        assert torch.equal(whole.parts.test, once.parts.test)
 
     def test_an_expansion_has_five_fixed_poses_of_every_cloud(self) -> None:
         data = posed(small_modelnet(), seed=0, fixed=True, expansion=5)

@@ -72,7 +72,7 @@ class TestFile:
         assert load_labelled(file, channels=3).inputs.shape == (3, 3, 4, 4)
 
     def test_clouds(self, tmp_path: Path) -> None:
-        file = self.saved(tmp_path, points=np.ones((3, 7, 3), np.float16), labels=[0, 1, 0])
+        file = self.saved(tmp_path, points=np.arange(63).reshape(3, 7, 3).astype(np.float16), labels=[0, 1, 0])
         found = load_labelled(file).inputs
         assert (found.shape, found.dtype) == ((3, 7, 3), torch.float32)
 
@@ -91,6 +91,8 @@ class TestFile:
             ({"pixels": np.zeros((2, 4, 4)), "labels": [0, 1]}, "got pixels, labels"),
             ({"images": np.zeros((2, 4, 4)), "labels": [0, 1, 2]}, r"expected images of shape \(3, any, any\)"),
             ({"points": np.zeros((2, 4, 2)), "labels": [0, 1]}, r"expected points of shape \(2, any, 3\)"),
+            ({"points": np.full((2, 4, 3), np.nan), "labels": [0, 1]}, "finite coordinates in points, 2 clouds"),
+            ({"points": np.zeros((2, 4, 3)), "labels": [0, 1]}, "points that are not all the same in points"),
             ({"images": np.zeros((2, 16)), "labels": [0, 1]}, "expected images of shape"),
             ({"images": np.zeros((2, 4, 4)), "labels": [0.5, 1]}, "expected labels"),
             ({"images": np.zeros((2, 4, 4)), "labels": [0, 1], "class_names": [1, 2]}, "expected class_names"),

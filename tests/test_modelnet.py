@@ -102,6 +102,11 @@ def spoiled(value: float) -> Callable[[np.ndarray], np.ndarray]:
     return change
 
 
+def in_one_place(points: np.ndarray) -> np.ndarray:
+    points[3] = points[3, 0]
+    return points
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -109,8 +114,9 @@ def spoiled(value: float) -> Callable[[np.ndarray], np.ndarray]:
         (changed("train_points", np.transpose), r"expected train_points of shape \(80, any, 3\).*got \(3, 16, 80\)"),
         (changed("train_points", lambda x: x[:5]), r"train_points of shape \(80, any, 3\).*got \(5, 16, 3\)"),
         (changed("train_points", lambda x: x.astype(int)), r"train_points.*kind f, got \(80, 16, 3\) of int64"),
-        (changed("train_points", spoiled(np.nan)), r"train_points must be finite.*1 clouds.*train_0003"),
-        (changed("test_points", spoiled(-np.inf)), r"test_points must be finite.*1 clouds.*test_0003"),
+        (changed("train_points", spoiled(np.nan)), r"finite coordinates in train_points, 1 clouds.*train_0003"),
+        (changed("test_points", spoiled(-np.inf)), r"finite coordinates in test_points, 1 clouds.*test_0003"),
+        (changed("train_points", in_one_place), r"not all the same in train_points, 1 clouds.*train_0003"),
         (changed("test_labels", lambda x: x + 1), r"test_labels must lie in 0..39, got 1..40"),
         (changed("test_labels", lambda x: x.astype(int) - 2), r"test_labels must lie in 0..39, got -2..37"),
         (changed("test_labels", lambda x: x[:0]), r"test_labels of shape \(any\).*got \(0,\)"),

@@ -32,6 +32,16 @@ class TestReports:
         assert cell.difference == pytest.approx(-2.0)
         assert self.summary().hours == 3
 
+    def test_figures_of_another_task_are_not_subtracted(self) -> None:
+        paper = {"A": {"x": [95.0, 0.5]}}
+        summary = summarise("Title", self.records, expected={("A", "x"): 3}, published=paper, comparable=False)
+        assert summary.cells["A"]["x"].paper == 95.0
+        assert summary.cells["A"]["x"].difference is None
+        for name in ("modelnet", "modelnet-z", "modelnet-backbones", "shapenet"):
+            row = TABLES[name].rows[0]
+            cpu, whole = (TABLES[name].settings(row, "", preset) for preset in ("cpu", "paper"))
+            assert [TABLES[name].comparable(options) for options in (cpu, whole)] == [False, True]
+
     def test_further_metrics_are_means_under_their_headings(self) -> None:
         summary = self.summary(also=(("epochs", "epochs"), ("unknown", "not there")))
         assert headings(summary)[-2:] == ("epochs", "not there")

@@ -62,7 +62,10 @@ def spoiled(x: np.ndarray, place: Any, value: float) -> np.ndarray:
     ("change", "message"),
     [
         (lambda content: content.pop("val_ids"), r"expected the arrays category_names.*; missing val_ids$"),
-        (changed("val_points", lambda x: spoiled(x, (3, 1, 0), np.nan)), r"val_points must be finite.*02000021/val"),
+        (
+            changed("val_points", lambda x: spoiled(x, (3, 1, 0), np.nan)),
+            r"finite coordinates in val_points.*02000021/val",
+        ),
         (changed("test_points", np.transpose), r"expected test_points of shape \(16, any, 3\).*got \(3, 6, 16\)"),
         (changed("test_category", lambda x: x + 1), r"test_category must lie in 0..15, got 1..16"),
         (

@@ -1,6 +1,7 @@
 """Small cases for the theorems: networks, families, a path on which principal axes cross, and the laws as checks."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 from adacanon import Canonicalized
 from adacanon.core import Family, Maximizer, Prior
 from adacanon.points import Rotations, principal_frames
+from adacanon.points.rotations import rotations_about
 from adacanon.spaces import SO3
 
 Function = Callable[[Tensor], Tensor]
@@ -85,6 +87,20 @@ def bent_path(steps: int) -> Tensor:
     """
     t = _times(steps)
     return _stretched(t.clamp(max=0), t.clamp(min=0))
+
+
+def symmetric_clouds(count: int, points: int = 12) -> Tensor:
+    """Clouds of four copies that quarter turns about an axis permute: two of the variances are equal."""
+    turns = rotations_about((0, 0, 1), torch.arange(4, dtype=torch.float64) * torch.pi / 2)
+    quarters = random_clouds(count, points // 4)
+    poses = SO3().sample(count, generator=stream(1))
+    return torch.cat([quarters @ turn.mT for turn in turns], 1) @ poses.mT
+
+
+def stretched_cloud(amount: float, towards: Literal["axis", "diagonal"]) -> Tensor:
+    """The cloud of the crossing, stretched a little along an axis or along the diagonal of its equal axes."""
+    a, zero = torch.full((1,), amount, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+    return _stretched(*((a, zero) if towards == "axis" else (zero, a)))
 
 
 def _times(steps: int) -> Tensor:

@@ -2,7 +2,8 @@
 
 Both are measured for every kind of search on one network. A fixed set is continuous and only roughly invariant;
 candidates anchored to the principal axes in any order are invariant to rounding, and continuous where a smooth path
-crosses equal variances, but not where it has a corner there; refining the best draw jumps where the best draw changes.
+crosses equal variances, but not where it has a corner there, and neither at equal variances themselves; refining the
+best draw jumps where the best draw changes.
 A search close to the true maximum makes both errors small.
 """
 
@@ -19,9 +20,12 @@ from theory_cases import (
     invariance_error,
     kinked_network,
     largest_change,
+    largest_difference,
     pca_canonicalized,
     random_clouds,
     shrinks_with_the_step,
+    stretched_cloud,
+    symmetric_clouds,
 )
 
 NETWORK = CloudNetwork(0)
@@ -65,6 +69,18 @@ def test_an_anchored_search_jumps_where_a_path_has_a_corner_at_equal_axes() -> N
     model = canonicalized(NETWORK, SEARCHES["anchored"])
     assert largest_change(model, bent_path(4096)) > 0.8 * largest_change(model, bent_path(64)) > 0.01
     assert shrinks_with_the_step(canonicalized(NETWORK, SEARCHES["fixed random set"]), bent_path)
+
+
+def test_a_cloud_with_equal_variances_has_no_axes_of_its_own() -> None:
+    """Rotations change the answer there, and it has no limit; more candidates make that smaller."""
+    errors = {}
+    for draws in (24, 24 * 64):
+        model = canonicalized(NETWORK, AnchoredSearch(draws))
+        change = invariance_error(model, symmetric_clouds(24), rotations=4)
+        limits = [model(stretched_cloud(1e-6, towards)) for towards in ("axis", "diagonal")]
+        errors[draws] = change, largest_difference(*limits)
+    assert min(errors[24]) > 0.01
+    assert all(fine < 0.5 * coarse for fine, coarse in zip(errors[24 * 64], errors[24], strict=True))
 
 
 def test_alignment_with_principal_axes_is_invariant_and_jumps() -> None:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.posed import called, check_posed
-from adacanon.points.frames import centred, principal_axes, principal_frames
+from adacanon.points.frames import axis_frames, centred, principal_axes, principal_frames
 
 
 class PCAAligned(nn.Module):
@@ -38,10 +38,12 @@ class PCAFrameAveraged(nn.Module):
     r""":math:`X \mapsto \frac14 \sum_A f(XA^\top)` over the four rotations A whose rows are principal axes with either
     sign. All go through the network together, as one batch of four times as many clouds.
 
-    Invariant wherever the variances differ, and with jumps where two of them cross.
+    Invariant wherever the variances differ, and with jumps where two of them cross: there the axes change places. The
+    24 rotations with axes in any order are the same set before and after, and their average does not jump.
 
     Args:
         network: f, from points (batch, points, 3), anything else, and perhaps a mask.
+        any_order: average over the 24 rotations instead of the four.
 
     Shape:
         those of the network
@@ -50,16 +52,17 @@ class PCAFrameAveraged(nn.Module):
         Puny et al., "Frame Averaging for Invariant and Equivariant Network Design", ICLR 2022.
     """
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module, *, any_order: bool = False) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.any_order = network, any_order
 
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAFrameAveraged", points, others, mask)
-        turned = points.unsqueeze(1) @ principal_frames(points, mask).mT
-        repeated = [x.repeat_interleave(4, 0) for x in others]
-        masks = None if mask is None else mask.repeat_interleave(4, 0)
-        return called(self.network, turned.flatten(0, 1), *repeated, mask=masks).unflatten(0, (-1, 4)).mean(1)
+        frames = (axis_frames if self.any_order else principal_frames)(points, mask)
+        turned, count = points.unsqueeze(1) @ frames.mT, frames.shape[1]
+        repeated = [x.repeat_interleave(count, 0) for x in others]
+        masks = None if mask is None else mask.repeat_interleave(count, 0)
+        return called(self.network, turned.flatten(0, 1), *repeated, mask=masks).unflatten(0, (-1, count)).mean(1)
 
 
 @torch.no_grad()

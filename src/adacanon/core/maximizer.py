@@ -173,7 +173,7 @@ class Landscape:
         )
         try:
             yield landscape
-        except RuntimeError as error:  # what torch raises for shapes that do not fit
+        except (RuntimeError, InputError, ShapeError) as error:  # what networks raise for sizes that do not fit
             error.add_note(
                 f"while coarse views of {size} points or pixels were scored. Hint: a network for inputs of one size "
                 "needs a search without coarse views, such as RandomSearch(50) or SampleAndRefine(50, 3)"

@@ -55,19 +55,12 @@ class Arrays:
         return labels
 
     def clouds(self, key: str, ids: np.ndarray, points: int, rows: Any = slice(None)) -> Tensor:
-        """The first points of some clouds, in float32 and normalised; an error names the cloud that is not finite."""
+        """The first points of some clouds, in float32 and normalised; an error names a cloud that is none."""
         clouds = self.array(key, "f", (len(ids), None, 3))
         if points > clouds.shape[1]:
             raise InputError(f"{self.file} holds {clouds.shape[1]} points of every cloud, got points={points}")
-        x = torch.from_numpy(clouds[rows, :points]).to(torch.float32, copy=True).contiguous()
-        bad = ~x.sum((1, 2)).isfinite()  # a sum is finite if and only if all coordinates are
-        if bad.any():
-            first = ids[rows][int(bad.int().argmax())]
-            raise DataError(
-                f"{self.file}: coordinates of {key} must be finite, "
-                f"those of {int(bad.sum())} clouds are not, the first is {first}"
-            )
-        return _normalise(x)
+        check_points(self.file, key, clouds[rows], ids[rows])
+        return _normalise(torch.from_numpy(clouds[rows, :points]).to(torch.float32, copy=True).contiguous())
 
 
 @contextmanager
@@ -101,6 +94,19 @@ def is_present(name: Path) -> bool:
     """Whether the folder of data sets, ``ADACANON_DATA``, holds a file."""
     root = data_folder()
     return root is not None and (root / name).is_file()
+
+
+def check_points(file: Path, key: str, clouds: np.ndarray, ids: np.ndarray) -> None:
+    """Refuse clouds (clouds, points, 3) that hold numbers which are not finite, or one point alone, many times."""
+    for bad, expected in (
+        (~np.isfinite(clouds).all((1, 2)), "finite coordinates"),
+        ((clouds == clouds[:, :1]).all((1, 2)) & (clouds.shape[1] > 1), "points that are not all the same"),
+    ):
+        if bad.any():
+            raise DataError(
+                f"{file}: expected {expected} in {key}, {int(bad.sum())} clouds have others, the first is "
+                f"{ids[int(bad.argmax())]}"
+            )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from adacanon.data.arrays import Arrays, opened
+from adacanon.data.arrays import Arrays, check_points, opened
 from adacanon.errors import DataError, InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
@@ -106,6 +106,8 @@ def _from_arrays(path: Path, limit: int | None, size: int | None, channels: int 
         names = tuple(source.array("class_names", "U", (None,)).tolist()) if "class_names" in source else None
     rows = _drawn(len(labels), limit, seed)
     inputs = torch.from_numpy(array[rows.numpy()])
+    if key.endswith("points"):
+        check_points(path, key, array[rows.numpy()], rows.numpy())
     if key.endswith("images"):
         inputs = _as_images(path, inputs, channels)
         inputs = resized(inputs, size)

@@ -23,7 +23,8 @@ ADAPTIVE: dict[str, dict[str, Settings]] = {
 """How the AC rows search and train, by method and preset: the one place for it."""
 
 EXPANSION = 5
-"""Fixed poses of every training cloud in the -Aug rows. An epoch takes one of them: all rows take equal steps."""
+"""Fixed poses of every training cloud in the -Aug rows. In `cpu` an epoch takes one of them: all rows take equal
+steps."""
 
 Build = Callable[[int, Settings], nn.Module]
 
@@ -76,7 +77,9 @@ def own_settings(row: str, preset: str) -> Settings:
     method = method_of(row).name
     if method in ADAPTIVE:
         return ADAPTIVE[method][preset]
-    return {"fixed": True, "expansion": EXPANSION} if method == "Aug" else {}
+    if method != "Aug":
+        return {}
+    return {"fixed": True, "expansion": EXPANSION, **({"whole": True} if preset == "paper" else {})}
 
 
 def build(row: str, data: PosedClouds, options: Settings, *, seed: int) -> CloudClassifier:

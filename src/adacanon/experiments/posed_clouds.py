@@ -12,12 +12,11 @@ from torch.nn import functional
 from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
 from adacanon.data.modelnet import ModelNet, load_modelnet
 from adacanon.points import Rotations
-from adacanon.points.rotations import rotations_about
+from adacanon.points.rotations import Axis, rotations_about
 from adacanon.spaces import SO3, Circle
 from adacanon.training.loop import Parts
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-Axis = tuple[float, float, float]
 VERTICAL: Axis = (0.0, 1.0, 0.0)
 """Of ModelNet and ShapeNet; the paper calls its vertical axis z."""
 
@@ -29,7 +28,7 @@ class PosedClouds:
     Attributes:
         fixed: whether the training clouds are in such poses too, and stay there.
         axis: about which the training clouds are turned; None stands for all rotations.
-        expansion: copies of every training cloud, the first ones of all clouds first; an epoch takes one of each.
+        expansion: copies of every training cloud of which an epoch takes one, the first ones of all clouds first.
     """
 
     points: Tensor
@@ -98,7 +97,14 @@ def canonicalized(
 
 
 def posed(
-    data: ModelNet, *, seed: int, copies: int = 1, fixed: bool = False, axis: Axis | None = None, expansion: int = 1
+    data: ModelNet,
+    *,
+    seed: int,
+    copies: int = 1,
+    fixed: bool = False,
+    axis: Axis | None = None,
+    expansion: int = 1,
+    whole: bool = False,
 ) -> PosedClouds:
     """Both parts, the test clouds turned once and for all.
 
@@ -108,16 +114,17 @@ def posed(
         fixed: turn the training clouds once and for all too.
         axis: turn training clouds about this axis only.
         expansion: copies of every training cloud, each turned on its own; an epoch takes one of each at random.
+        whole: an epoch takes all copies.
     """
     generator = torch.Generator().manual_seed(seed)
     test = turned(data.test.points.repeat(copies, 1, 1), generator)
     train = data.train.points.repeat(expansion, 1, 1) if expansion > 1 else data.train.points
     points = torch.cat([turned(train, generator, axis=axis) if fixed else train, test])
     index, first = torch.arange(len(points)), len(train)
-    once = len(data.train.labels)
+    once = first if whole else len(data.train.labels)
     labels = torch.cat([data.train.labels.repeat(expansion), data.test.labels.repeat(copies)])
     parts = Parts(index[:once], index[:0], index[first:])
-    return PosedClouds(points, labels, parts, len(data.class_names), fixed, axis, expansion)
+    return PosedClouds(points, labels, parts, len(data.class_names), fixed, axis, 1 if whole else expansion)
 
 
 def turned(points: Tensor, generator: torch.Generator | None = None, *, axis: Axis | None = None) -> Tensor:

@@ -84,6 +84,7 @@ class Table:
         tuned: the columns that have studies, if not all.
         space: the hyperparameters of a row and their values, where they are chosen by a study.
         prepare: computes what the runs share, before the first of them.
+        comparable: whether figures with these settings may be subtracted from the paper's.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Table:
     shares: str | None = None
     tuned: tuple[str, ...] = ()
     prepare: Preparation | None = None
+    comparable: Callable[[Settings], bool] = lambda settings: True
 
     def runs(
         self,

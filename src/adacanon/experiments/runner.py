@@ -78,6 +78,7 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
         notes=table.notes if notes is None else notes,
         metric=table.metric,
         also=table.also,
+        comparable=all(table.comparable(run.options()) for run in runs),
     )
 
 

@@ -92,6 +92,7 @@ SHAPENET = Table(
     settings=settings,
     execute=execute,
     metric="miou",
+    comparable=lambda options: options["points"] == COMMON["paper"]["points"],
     also=(("shape_miou", "over shapes"), ("point_accuracy", "points")),
     notes=(
         "The figure is the mean over the 16 categories of the mean IoU over their shapes; 'over shapes' is the mean "

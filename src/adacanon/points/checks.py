@@ -6,8 +6,10 @@ from torch import Tensor
 from adacanon.errors import InputError, ShapeError
 
 
-def check_clouds(caller: str, points: Tensor, channels: int | None = None) -> None:
-    """Refuse what is not a floating-point tensor (batch, points, channels) with at least one point per cloud."""
+def check_clouds(caller: str, points: Tensor, channels: int | None = None, *, mask: Tensor | None = None) -> None:
+    """Refuse what is not a floating-point tensor (batch, points, channels) with at least one point per cloud, all real
+    ones finite.
+    """
     expected = f"{caller} expects points of shape (batch, points, {channels or 'channels'})"
     if not isinstance(points, Tensor):
         raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: torch.as_tensor(points)")
@@ -17,6 +19,21 @@ def check_clouds(caller: str, points: Tensor, channels: int | None = None) -> No
         raise ShapeError(f"{expected}, got clouds without points. Hint: drop them from the data set")
     if not points.is_floating_point():
         raise InputError(f"{caller} expects floating-point coordinates, got {points.dtype}. Hint: points.float()")
+    if not torch.compiler.is_compiling():
+        _check_finite(caller, points, mask)
+
+
+def _check_finite(caller: str, points: Tensor, mask: Tensor | None) -> None:
+    if bool(points.detach().sum().isfinite()):  # a sum that is finite has finite terms
+        return
+    bad = ~points.isfinite().all(2)
+    bad = bad if mask is None or mask.shape != bad.shape or mask.dtype != torch.bool else bad & mask
+    if bool(bad.any()):
+        raise InputError(
+            f"{caller} expects finite coordinates, {int(bad.sum())} points have NaN or infinite ones, the first in "
+            f"cloud {int(bad.any(1).int().argmax())}. Hint: repair the data, or lower the learning rate if a network "
+            "computed them"
+        )
 
 
 def check_mask(caller: str, mask: Tensor, points: Tensor, *, least: int = 1) -> None:

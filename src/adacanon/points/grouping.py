@@ -41,7 +41,8 @@ class Balls:
             raise InputError(f"Balls need centres, radius and count above zero, got {self}")
 
     def group(self, points: Tensor, mask: Tensor | None = None) -> Groups:
-        """points (batch, points, 3), mask (batch, points) or None."""
+        """points (batch, points, 3), mask (batch, points) or None; the rows hold padding too, as zeros."""
+        points = points if mask is None else points.masked_fill(~mask.unsqueeze(2), 0)
         chosen = farthest_points(points, self.centres, mask=mask)
         centres = points.gather(1, chosen.unsqueeze(2).expand(-1, -1, points.shape[2]))
         members = ball_query(points, centres, self.radius, self.count, mask=mask)

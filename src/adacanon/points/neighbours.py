@@ -32,7 +32,7 @@ def farthest_points(points: Tensor, count: int, *, mask: Tensor | None = None) -
     Reference:
         Eldar, Lindenbaum, Porat & Zeevi, "The farthest point strategy for progressive image sampling", 1997.
     """
-    check_clouds("farthest_points", points)
+    check_clouds("farthest_points", points, mask=mask)
     _check_count("farthest_points", "count", count, points, mask)
     axes = _without_padding(_at_least_float32(points), mask).permute(2, 0, 1).contiguous()
     difference, latest = torch.empty_like(axes), torch.empty_like(axes[0])
@@ -62,7 +62,7 @@ def nearest_neighbours(points: Tensor, k: int, *, queries: Tensor | None = None,
     Shape:
         points (batch, points, channels), queries (batch, queries, channels) -> (batch, queries, k)
     """
-    check_clouds("nearest_neighbours", points)
+    check_clouds("nearest_neighbours", points, mask=mask)
     queries = points if queries is None else queries
     _check_queries("nearest_neighbours", "queries", queries, points)
     _check_count("nearest_neighbours", "k", k, points, mask)
@@ -81,7 +81,7 @@ def ball_query(points: Tensor, centres: Tensor, radius: float, count: int, *, ma
     Shape:
         points (batch, points, channels), centres (batch, centres, channels) -> (batch, centres, count)
     """
-    check_clouds("ball_query", points)
+    check_clouds("ball_query", points, mask=mask)
     _check_queries("ball_query", "centres", centres, points)
     if not (radius > 0 and count > 0):
         raise InputError(f"ball_query needs a radius and a count above zero, got {radius} and {count}")

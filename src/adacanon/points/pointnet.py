@@ -79,7 +79,7 @@ class PointNet(nn.Module):
         return (largest_products(clouds, weight) + bias).relu()
 
     def _check(self, points: Tensor, mask: Tensor | None) -> None:
-        check_clouds("PointNet", points, self.channels)
+        check_clouds("PointNet", points, self.channels, mask=mask)
         if mask is not None:
             check_mask("PointNet", mask, points)
         check_batch("PointNet", points, self.head)

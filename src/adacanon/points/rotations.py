@@ -5,15 +5,21 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from adacanon.core.family import Searches
 from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
-from adacanon.points.frames import principal_axes
+from adacanon.points.frames import axis_frames, centred
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.orthogonal import Orthogonal
-from adacanon.spaces.so3 import SO3, rotation_group
+from adacanon.spaces.so3 import SO3
+
+Axis = tuple[float, float, float]
+
+AXIS_ANCHORS = 16
+"""Angles about an axis that a cloud is searched at; a multiple of four."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,12 +48,12 @@ class Rotations(CloudFamily):
         return u
 
     def searches(self) -> Searches:
-        """The anchors: few, exactly invariant, and continuous where axes change places (``docs/searches.md``)."""
+        """The anchors: few, invariant where variances differ, and continuous where two cross (``docs/searches.md``)."""
         return AnchoredSearch(24), None
 
     def anchor(self, g: Clouds) -> Tensor:
-        """See :func:`axis_frames`."""
-        return axis_frames(g)
+        """See :func:`~adacanon.points.frames.axis_frames`."""
+        return axis_frames(coordinates_of(g), mask_of(g))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,8 +82,8 @@ class Isometries(CloudFamily):
         return AnchoredSearch(48), None
 
     def anchor(self, g: Clouds) -> Tensor:
-        """The frames of :func:`axis_frames` and their mirror images."""
-        frames = axis_frames(g)
+        """The frames of :func:`~adacanon.points.frames.axis_frames` and their mirror images."""
+        frames = axis_frames(coordinates_of(g), mask_of(g))
         return torch.cat([frames, -frames], 1)
 
 
@@ -94,7 +100,7 @@ class AxisRotations(CloudFamily):
         [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
     """
 
-    axis: tuple[float, float, float]
+    axis: Axis
     vectors: int = 1
 
     def __post_init__(self) -> None:
@@ -108,19 +114,33 @@ class AxisRotations(CloudFamily):
     def matrices(self, u: Tensor) -> Tensor:
         return rotations_about(self.axis, u)
 
+    def searches(self) -> Searches:
+        """The anchors, as for :class:`Rotations`."""
+        return AnchoredSearch(AXIS_ANCHORS), None
 
-def axis_frames(g: Clouds) -> Tensor:
-    r"""The rotations (batch, 24, 3, 3) that align a cloud with its principal axes in any order and with any signs.
+    def anchor(self, g: Clouds) -> Tensor:
+        """See :func:`axis_angles`."""
+        return axis_angles(coordinates_of(g), self.axis, mask_of(g))
 
-    As a set they do not depend on which axis is the longest. Where two variances cross, the axes change places, which
-    permutes the set; along a smooth path through a crossing it is therefore continuous, while each of its elements
-    jumps. The first four keep the order of the variances.
+
+@torch.no_grad()
+def axis_angles(points: Tensor, axis: Axis, mask: Tensor | None = None) -> Tensor:
+    r"""Sixteen angles (batch, 16), equally spaced, of which one turns the longer principal axis of the cloud's
+    projection along the axis into a fixed direction.
+
+    With complex coordinates z in the plane across the axis that direction is :math:`\frac12\arg\sum_i z_i^2`. It is
+    defined up to half a turn, and by a quarter turn it changes where two variances cross; the set changes by neither.
     """
-    axes = principal_axes(coordinates_of(g), mask_of(g))
-    return (rotation_group("cube").to(axes) @ axes.unsqueeze(1)).to(coordinates_of(g).dtype)
+    x = centred(points, mask)
+    along = functional.normalize(x.new_tensor(axis), dim=0)
+    across = torch.linalg.qr(along[:, None], mode="complete").Q[:, 1]
+    a, b = x @ across, x @ torch.linalg.cross(along, across)
+    direction = torch.atan2(2 * (a * b).sum(1), (a * a - b * b).sum(1)) / 2
+    spaced = 2 * math.pi * torch.arange(AXIS_ANCHORS, dtype=x.dtype, device=x.device) / AXIS_ANCHORS
+    return Circle().project(spaced - direction.unsqueeze(1)).to(points.dtype)
 
 
-def rotations_about(axis: tuple[float, float, float], angles: Tensor) -> Tensor:
+def rotations_about(axis: Axis, angles: Tensor) -> Tensor:
     r"""Rodrigues' formula, :math:`R_\theta = aa^\top + \cos\theta\,(I - aa^\top) + \sin\theta\,[a]_\times`, a the unit
     vector of the axis.
 

@@ -91,7 +91,7 @@ class Rows:
 
 def checked_rows(caller: str, points: Tensor, mask: Tensor | None, *, channels: int, least: int = 1) -> Rows:
     """The rows of clouds that a network can take, or an error in the name of the network."""
-    check_clouds(caller, points, channels)
+    check_clouds(caller, points, channels, mask=mask)
     if mask is not None:
         check_mask(caller, mask, points, least=least)
     check_enough(caller, points, least)

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -17,6 +17,7 @@ class Cell:
             mean.
         n: splits that were run, of the ``expected`` ones.
         also: means of further metrics, in the order of the summary's headings.
+        comparable: whether the published figure is for the same task.
     """
 
     paper: float | None
@@ -27,11 +28,14 @@ class Cell:
     n: int
     expected: int
     also: tuple[float | None, ...] = ()
+    comparable: bool = True
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the paper's."""
-        return None if self.mean is None or self.paper is None else self.mean - self.paper
+        """Ours minus the paper's, where both are of the same task."""
+        if self.mean is None or self.paper is None or not self.comparable:
+            return None
+        return self.mean - self.paper
 
 
 @dataclass(frozen=True)
@@ -78,19 +82,21 @@ def summarise(
     notes: tuple[str, ...] = (),
     metric: str = "accuracy",
     also: tuple[tuple[str, str], ...] = (),
+    comparable: bool = True,
 ) -> Summary:
     """Gather the records of a table; ``expected`` says how many runs each (row, column) should have.
 
     Args:
         metric: the figure that is shown with its spread.
         also: further metrics and their headings, of which the means are shown.
+        comparable: whether the paper's figures are for the same task, so that a difference means something.
     """
     cells: dict[str, dict[str, Cell]] = {}
     for (row, column), count in expected.items():
         metrics = [r["metrics"] for r in records if (r["row"], r["column"]) == (row, column)]
         further = tuple(_mean([m[name] for m in metrics if name in m]) for name, _ in also)
         cell = _cell([m[metric] for m in metrics], count, published.get(row, {}).get(column), further)
-        cells.setdefault(row, {})[column] = cell
+        cells.setdefault(row, {})[column] = replace(cell, comparable=comparable)
     hours = sum(r["seconds"] for r in records) / 3600
     return Summary(title, cells, hours, notes, tuple(heading for _, heading in also))
 
