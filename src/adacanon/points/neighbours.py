@@ -2,7 +2,8 @@ r"""Farthest-point sampling, nearest neighbours and ball queries, exact, in plai
 
 What is chosen depends on the distances alone, so neither on the order of points nor on a rotation or translation of a
 cloud, ties and rounding aside. Masks (batch, points) are True for real points; padding is never chosen.
-Distances are not differentiated: indices come out, and the caller gathers with gradients.
+Distances are not differentiated: indices come out, and the caller gathers with gradients. Squares must fit into
+float32: coordinates between 1e-15 and 1e15 do, in whatever unit.
 """
 
 import torch
