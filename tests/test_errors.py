@@ -200,6 +200,17 @@ def test_errors_of_users_carry_a_hint(name: str) -> None:
         act()
 
 
+def test_an_input_of_another_type_than_the_network_is_named() -> None:
+    with pytest.raises(RuntimeError, match="dtype") as caught:
+        model(cloud_network().float())(clouds().double())
+    assert (
+        "The input is of torch.float64, the network of torch.float32. Hint: input.float()" in caught.value.__notes__[0]
+    )
+    with pytest.raises(RuntimeError) as other:
+        model(nn.Sequential(nn.Flatten(), nn.Linear(7, 2)).double())(clouds().double())
+    assert not getattr(other.value, "__notes__", [])
+
+
 def test_errors_of_a_search_name_the_search() -> None:
     with pytest.raises(ScoreError) as caught:
         model(NaNForSome())(clouds())
