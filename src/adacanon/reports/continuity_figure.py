@@ -1,6 +1,7 @@
 """Scores along a path of shapes, one panel for each method."""
 
 import io
+import math
 from collections.abc import Mapping
 
 import torch
@@ -17,7 +18,7 @@ def draw(curves: Mapping[str, Tensor], *, crossing: float = 0.5) -> bytes:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    columns = min(4, len(curves))
+    columns = math.isqrt(len(curves) - 1) + 1
     rows = -(-len(curves) // columns)
     figure, axes = pyplot.subplots(
         rows, columns, figsize=(2.9 * columns, 2.4 * rows), sharex=True, squeeze=False, layout="constrained"
