@@ -1,6 +1,9 @@
 """The ``adacanon`` command."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +44,13 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert stopped.value.code == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in ("demo", "list", "run", "tune", "report", "figure", "data", "doctor"))
+
+
+def test_the_usual_variable_sets_the_number_of_threads() -> None:
+    command = [sys.executable, "-c", "from adacanon import cli; print(cli.THREADS)"]
+    for named, expected in (("3", "3"), ("2,1", "2"), ("", "2")):
+        environment = {**os.environ, "OMP_NUM_THREADS": named}
+        assert subprocess.run(command, env=environment, capture_output=True, text=True).stdout.strip() == expected
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The ``adacanon`` command."""
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from adacanon.reports.terminal import (
 
 Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")
+THREADS = int(named) if (named := os.environ.get("OMP_NUM_THREADS", "")).isdecimal() else 2
 DESCRIPTION = "Adaptive canonicalization: give any network a symmetry. One command for each table of the paper."
 
 
@@ -66,8 +68,8 @@ class Execute:
     """Sizes and epochs as they fit on a processor, or as in the paper."""
     jobs: int = 1
     """Runs at a time, each in a process with one thread."""
-    threads: int = 2
-    """Threads of torch, if there is one job."""
+    threads: int = THREADS
+    """Threads of torch, if there is one job; two, or ``OMP_NUM_THREADS``."""
     seconds_between: float = 10.0
     """Time between two checkpoints of a run."""
     results: Path = RESULTS
@@ -165,8 +167,8 @@ class Figure:
     """Only these rows of ``continuity``, separated by spaces or commas."""
     preset: Preset = "cpu"
     """Whose runs are meant."""
-    threads: int = 2
-    """Threads of torch."""
+    threads: int = THREADS
+    """Threads of torch; two, or ``OMP_NUM_THREADS``."""
     results: Path = RESULTS
     """Folder of the records; pictures go to ``figures`` in it."""
     pages: Path = Path("build")
@@ -188,8 +190,8 @@ class Demo:
 
     folder: Path = Path("build/demo")
     """Where records and the page go."""
-    threads: int = 2
-    """Threads of torch."""
+    threads: int = THREADS
+    """Threads of torch; two, or ``OMP_NUM_THREADS``."""
 
     def __call__(self) -> int:
         import torch
@@ -254,8 +256,8 @@ class Doctor:
     """Weights for the network of the factory: .pth, .safetensors or .npz, never executed."""
     trust: bool = False
     """Run the program that a model file holds. Without it, no file is executed."""
-    threads: int = 2
-    """Threads of torch."""
+    threads: int = THREADS
+    """Threads of torch; two, or ``OMP_NUM_THREADS``."""
     seed: int = 0
     """Of the samples and the transformations."""
 
