@@ -20,7 +20,7 @@ Files = dict[str, bytes]
 """Name -> content. Pages hold the points of shapes, whose licences do not allow to pass them on: they are not for the
 results that are committed."""
 
-SHAPE, STEPS = 0, 513
+SHAPE, STEPS = 0, 512
 """The test shape on whose path `continuity` is drawn, and the clouds on it."""
 
 
