@@ -1,9 +1,6 @@
 """The ``adacanon`` command."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,10 +44,8 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_usual_variable_sets_the_number_of_threads() -> None:
-    command = [sys.executable, "-c", "from adacanon import cli; print(cli.THREADS)"]
-    for named, expected in (("3", "3"), ("2,1", "2"), ("", "2")):
-        environment = {**os.environ, "OMP_NUM_THREADS": named}
-        assert subprocess.run(command, env=environment, capture_output=True, text=True).stdout.strip() == expected
+    assert [cli.threads_of({"OMP_NUM_THREADS": named}) for named in ("3", "2,1", "")] == [3, 2, 2]
+    assert cli.threads_of({}) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,7 +34,15 @@ from adacanon.reports.terminal import (
 
 Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")
-THREADS = int(named) if (named := os.environ.get("OMP_NUM_THREADS", "")).isdecimal() else 2
+
+
+def threads_of(environment: Mapping[str, str]) -> int:
+    """Two, or what the usual variable says."""
+    named = environment.get("OMP_NUM_THREADS", "")
+    return int(named) if named.isdecimal() else 2
+
+
+THREADS = threads_of(os.environ)
 DESCRIPTION = "Adaptive canonicalization: give any network a symmetry. One command for each table of the paper."
 
 

@@ -1,10 +1,14 @@
 """Poses from principal axes: alignment and frame averaging, around any network on clouds."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.posed import called, check_posed
-from adacanon.points.frames import axis_frames, centred, principal_axes, principal_frames
+from adacanon.points.frames import centred, principal_axes, principal_frames
+
+Frames = Callable[[Tensor, Tensor | None], Tensor]
 
 
 class PCAAligned(nn.Module):
@@ -35,15 +39,15 @@ class PCAAligned(nn.Module):
 
 
 class PCAFrameAveraged(nn.Module):
-    r""":math:`X \mapsto \frac14 \sum_A f(XA^\top)` over the four rotations A whose rows are principal axes with either
-    sign. All go through the network together, as one batch of four times as many clouds.
+    r"""The mean of :math:`f(XA^\top)` over the frames A of a cloud, by default the four rotations whose rows are
+    principal axes with either sign. All go through the network together, as one batch of so many times as many clouds.
 
     Invariant wherever the variances differ, and with jumps where two of them cross: there the axes change places. The
-    24 rotations with axes in any order are the same set before and after, and their average does not jump.
+    24 rotations with axes in any order are the same set before and after, and their mean does not jump.
 
     Args:
         network: f, from points (batch, points, 3), anything else, and perhaps a mask.
-        any_order: average over the 24 rotations instead of the four.
+        frames: from points and mask to rotations (batch, frames, 3, 3).
 
     Shape:
         those of the network
@@ -52,13 +56,13 @@ class PCAFrameAveraged(nn.Module):
         Puny et al., "Frame Averaging for Invariant and Equivariant Network Design", ICLR 2022.
     """
 
-    def __init__(self, network: nn.Module, *, any_order: bool = False) -> None:
+    def __init__(self, network: nn.Module, frames: Frames = principal_frames) -> None:
         super().__init__()
-        self.network, self.any_order = network, any_order
+        self.network, self.frames = network, frames
 
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAFrameAveraged", points, others, mask)
-        frames = (axis_frames if self.any_order else principal_frames)(points, mask)
+        frames = self.frames(points, mask)
         turned, count = points.unsqueeze(1) @ frames.mT, frames.shape[1]
         repeated = [x.repeat_interleave(count, 0) for x in others]
         masks = None if mask is None else mask.repeat_interleave(count, 0)

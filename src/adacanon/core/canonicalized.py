@@ -233,7 +233,7 @@ class Canonicalized(nn.Module):
                 error.add_note(f"while {maximizer!r} searched {self.family!r} for a batch of {landscape.batch}")
                 raise
             except RuntimeError as error:  # from the network
-                for note in _other_types(self.network, g):
+                if note := _other_types(self.network, g):
                     error.add_note(note)
                 raise
             return _checked(found, landscape), landscape
@@ -363,15 +363,15 @@ def _cuda_devices(g: Tree) -> list[torch.device]:
     return [device for device in {leaf.device for leaf in tensors(g)} if device.type == "cuda"]
 
 
-def _other_types(network: Callable[..., Tensor], g: Tree) -> list[str]:
+def _other_types(network: Callable[..., Tensor], g: Tree) -> str:
     """What to say if an input is of another type than the network, as arrays of numpy often are."""
     parameters = network.parameters() if isinstance(network, nn.Module) else ()
     own = {p.dtype for p in parameters if p.is_floating_point()}
     came = {leaf.dtype for leaf in tensors(g) if leaf.is_floating_point()}
     if not own or came <= own:
-        return []
+        return ""
     names = [", ".join(sorted(str(dtype) for dtype in dtypes)) for dtypes in (came, own)]
-    return [f"The input is of {names[0]}, the network of {names[1]}. Hint: input.float(), or network.double()"]
+    return f"The input is of {names[0]}, the network of {names[1]}. Hint: input.float(), or network.double()"
 
 
 def _where_not_finite(leaf: Tensor) -> str:

@@ -56,11 +56,11 @@ class Arrays:
 
     def clouds(self, key: str, ids: np.ndarray, points: int, rows: Any = slice(None)) -> Tensor:
         """The first points of some clouds, in float32 and normalised; an error names a cloud that is none."""
-        clouds = self.array(key, "f", (len(ids), None, 3))
+        clouds = self.array(key, "f", (len(ids), None, 3))[rows]
         if points > clouds.shape[1]:
             raise InputError(f"{self.file} holds {clouds.shape[1]} points of every cloud, got points={points}")
-        check_points(self.file, key, clouds[rows], ids[rows])
-        return _normalise(torch.from_numpy(clouds[rows, :points]).to(torch.float32, copy=True).contiguous())
+        check_points(self.file, key, clouds, ids[rows])
+        return _normalise(torch.from_numpy(clouds[:, :points]).to(torch.float32, copy=True).contiguous())
 
 
 @contextmanager

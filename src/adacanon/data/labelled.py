@@ -105,9 +105,10 @@ def _from_arrays(path: Path, limit: int | None, size: int | None, channels: int 
         array = source.array(key, "uf", _shape_of(source, key, len(labels)))
         names = tuple(source.array("class_names", "U", (None,)).tolist()) if "class_names" in source else None
     rows = _drawn(len(labels), limit, seed)
-    inputs = torch.from_numpy(array[rows.numpy()])
+    chosen = array[rows.numpy()]
     if key.endswith("points"):
-        check_points(path, key, array[rows.numpy()], rows.numpy())
+        check_points(path, key, chosen, rows.numpy())
+    inputs = torch.from_numpy(chosen)
     if key.endswith("images"):
         inputs = _as_images(path, inputs, channels)
         inputs = resized(inputs, size)

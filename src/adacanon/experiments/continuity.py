@@ -18,6 +18,7 @@ from adacanon.experiments.posed_clouds import CloudClassifier
 from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.steadiness import crossing_paths, largest_jumps, scored, scored_on
 from adacanon.maximizers import RandomSearch
+from adacanon.points.rotations import axis_frames
 from adacanon.training.loop import Sitting
 
 RANDOM, FIXED = f"AC-PointNet{DRAWN}", "AC-PointNet (fixed candidates)"
@@ -103,7 +104,7 @@ def module_of(run: Run, learner: CloudClassifier) -> nn.Module:
     model = learner.module
     if run.row == ANY_ORDER:
         assert isinstance(model, PCAFrameAveraged)
-        return PCAFrameAveraged(model.network, any_order=True)
+        return PCAFrameAveraged(model.network, axis_frames)
     if run.row != FIXED:
         return model
     assert isinstance(model, Canonicalized)

@@ -11,10 +11,10 @@ from adacanon.core.family import Searches
 from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
-from adacanon.points.frames import axis_frames, centred
+from adacanon.points.frames import centred, principal_axes
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.orthogonal import Orthogonal
-from adacanon.spaces.so3 import SO3
+from adacanon.spaces.so3 import SO3, rotation_group
 
 Axis = tuple[float, float, float]
 
@@ -52,7 +52,7 @@ class Rotations(CloudFamily):
         return AnchoredSearch(24), None
 
     def anchor(self, g: Clouds) -> Tensor:
-        """See :func:`~adacanon.points.frames.axis_frames`."""
+        """See :func:`axis_frames`."""
         return axis_frames(coordinates_of(g), mask_of(g))
 
 
@@ -82,7 +82,7 @@ class Isometries(CloudFamily):
         return AnchoredSearch(48), None
 
     def anchor(self, g: Clouds) -> Tensor:
-        """The frames of :func:`~adacanon.points.frames.axis_frames` and their mirror images."""
+        """The frames of :func:`axis_frames` and their mirror images."""
         frames = axis_frames(coordinates_of(g), mask_of(g))
         return torch.cat([frames, -frames], 1)
 
@@ -121,6 +121,18 @@ class AxisRotations(CloudFamily):
     def anchor(self, g: Clouds) -> Tensor:
         """See :func:`axis_angles`."""
         return axis_angles(coordinates_of(g), self.axis, mask_of(g))
+
+
+def axis_frames(points: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The rotations (batch, 24, 3, 3) that align a cloud with its principal axes in any order and with any signs.
+
+    As a set they do not depend on which axis is the longest. Where two variances cross, the axes change places, which
+    permutes the set; along a path that passes through a crossing with a speed it is therefore continuous, while each of
+    its elements jumps. Where two variances are equal, the set is what the eigensolver makes it. The first four keep
+    the order of the variances.
+    """
+    axes = principal_axes(points, mask)
+    return (rotation_group("cube").to(axes) @ axes.unsqueeze(1)).to(points.dtype)
 
 
 @torch.no_grad()

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -95,8 +95,8 @@ def summarise(
     for (row, column), count in expected.items():
         metrics = [r["metrics"] for r in records if (r["row"], r["column"]) == (row, column)]
         further = tuple(_mean([m[name] for m in metrics if name in m]) for name, _ in also)
-        cell = _cell([m[metric] for m in metrics], count, published.get(row, {}).get(column), further)
-        cells.setdefault(row, {})[column] = replace(cell, comparable=comparable)
+        cell = _cell([m[metric] for m in metrics], count, published.get(row, {}).get(column), further, comparable)
+        cells.setdefault(row, {})[column] = cell
     hours = sum(r["seconds"] for r in records) / 3600
     return Summary(title, cells, hours, notes, tuple(heading for _, heading in also))
 
@@ -106,7 +106,11 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _cell(
-    values: Sequence[float], expected: int, paper: Sequence[float | None] | None, also: tuple[float | None, ...]
+    values: Sequence[float],
+    expected: int,
+    paper: Sequence[float | None] | None,
+    also: tuple[float | None, ...],
+    comparable: bool,
 ) -> Cell:
     std = statistics.stdev(values) if len(values) > 1 else None
     return Cell(
@@ -118,4 +122,5 @@ def _cell(
         n=len(values),
         expected=expected,
         also=also,
+        comparable=comparable,
     )
