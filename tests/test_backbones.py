@@ -12,6 +12,7 @@ from adacanon import Canonicalized, Objective, RandomSearch
 from adacanon.errors import InputError, ShapeError, UnknownNameError
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet2, Rotations
 from adacanon.points.normalized_linear import NormalizedLinear
+from adacanon.points.pointnet2 import SetAbstraction
 from oracles import backbones as oracle
 
 BATCH, POINTS, CLASSES = 4, 30, 5
@@ -95,6 +96,20 @@ def test_single_precision_is_about_as_exact_as_the_plain_network(name: str, gene
             gradients.append(torch.cat([p.grad.double().flatten() for p in model.parameters() if p.grad is not None]))
     ours, _, simple, truth = gradients
     assert (ours - truth).norm() < 5 * (simple - truth).norm() + 1e-5 * truth.norm()
+
+
+def test_levels_far_from_the_origin_are_as_exact_as_near_it(generator: torch.Generator) -> None:
+    """They see differences alone, also in the statistics of a batch whose clouds lie at a hundred times their size."""
+    level = SetAbstraction(Balls(12, 1.0, 8), 0, (8, 8, 12))
+    near = torch.randn(BATCH, POINTS, 3, generator=generator)
+    far = near + (100 * torch.randn(BATCH, 1, 3, generator=generator)).round()
+    near = (far.double() - far.double().mean(1, keepdim=True)).float()
+    _, expected = level(near, None)
+    statistics = level.norm.running_var.clone()  # type: ignore[union-attr]
+    level.norm.reset_running_stats()
+    _, found = level(far, None)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(level.norm.running_var, statistics, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("training", [True, False])

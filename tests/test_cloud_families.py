@@ -101,9 +101,17 @@ class TestAction:
         torch.testing.assert_close(rotations_about(AXIS, angles), roma.rotvec_to_rotmat(angles[:, None] * unit))
 
     def test_an_axis_must_be_a_direction(self) -> None:
-        for axis in ((0, 0, 0), (math.nan, 0, 1), (1, 0)):
+        for axis in ((0, 0, 0), (math.nan, 0, 1), (0, math.inf, 1), (1, 0), 5, None, "xyz"):
             with pytest.raises(InputError, match="An axis is a direction of three finite numbers"):
                 AxisRotations(axis)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("length", [1e-300, 1e-13, 1e13, 1e300])
+    def test_the_length_of_an_axis_does_not_matter(self, length: float) -> None:
+        angles = torch.linspace(-3, 3, 7, dtype=torch.float64)
+        x, y, z = (length * n for n in AXIS)
+        torch.testing.assert_close(rotations_about((x, y, z), angles), rotations_about(AXIS, angles))
+        short, unit = (AxisRotations(axis).anchor(points()) for axis in ((x, y, z), AXIS))
+        torch.testing.assert_close(short, unit)
 
     def test_names(self) -> None:
         assert repr(Rotations()) == "Rotations()"
@@ -288,6 +296,15 @@ class TestErrors:
             (Rotations(), (points(), mask()[:3]), r"one row for each of 4 clouds .* got \[\(3, 12\)\]"),
             (Rotations(), (points(), "chair"), r"beside the points, got \['str'\]"),
             (Rotations(), (points(), mask()[:, :5]), r"a mask of shape \(4, 12\).*got \(4, 5\)"),
+            (
+                Rotations(),
+                (points(), mask().float()),
+                r"\(4, 12\) and type bool.*got .*float32. Hint: .*mask.bool",
+            ),
+            (Rotations(), (points(), mask().byte()), r"type bool, True for real points, got \(4, 12\) of torch.uint8"),
+            (Rotations(), (points(), mask()[..., None]), r"a mask of shape \(4, 12\).*got \(4, 12, 1\) of torch.bool"),
+            (Rotations(), (points(), categories().bool()), r"got .* of torch.bool. Hint: .*categories as numbers"),
+            (Rotations(), (points(), mask().tolist()), r"beside the points, got \['list'\]"),
             (Rotations(), (), r"got tuple"),
         ],
     )
@@ -302,10 +319,17 @@ class TestErrors:
             Rotations().prepare((points(), nothing))
 
     def test_numbers_that_are_not_finite(self) -> None:
-        x = points()
+        model, x = Canonicalized(Unpacked(pointnet()), Rotations(), RandomSearch(3)).eval(), points()
+        expected = model((x, mask()))
+        x[~mask()] = math.nan
+        assert torch.equal(model((x, mask())), expected)
         x[1, 3, 0] = math.nan
         with pytest.raises(InputError, match=r"NaN|finite"):
-            Canonicalized(Unpacked(pointnet()), Rotations(), RandomSearch(3))((x, mask()))
+            model((x, mask()))
+
+    def test_one_hot_categories_may_be_as_many_as_points(self) -> None:
+        g = points(), torch.eye(12, dtype=torch.float64)[:4]
+        assert len(Rotations().prepare(g)) == 2
 
     def test_unpacked_says_what_it_unpacks(self) -> None:
         with pytest.raises(ShapeError, match=r"as a tuple, got Tensor. Hint"):

@@ -1,6 +1,7 @@
 """The ``adacanon`` command."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,6 +69,31 @@ def test_what_is_not_known_gets_a_message_and_exit_code_two(
 ) -> None:
     assert main([*arguments, "--results", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "toy", "--rows", "MLP", "--results", "{}"], "FileExistsError"),
+        (["run", "toy", "--rows", "MLP", "--results", "{}/below"], "NotADirectoryError"),
+        (["run", "toy", "--rows", "MLP", "--jobs", "0", "--results", "{}s"], "at a time, got jobs=0"),
+        (["tune", "tu", "--rows", "GIN", "--jobs", "-1", "--results", "{}s"], "at a time, got jobs=-1"),
+        (["report", "toy", "--output", "{}/x.md"], "Error"),
+        (["report", "toy", "--format", "markdown", "--output", "/"], "IsADirectoryError: Is a directory: /"),
+        (["figure", "stability", "--results", "{}"], "holds no records|no records of"),
+        (["data", "import", "{}", "--output", "x"], "it is no folder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_written_gets_a_message_and_exit_code_two(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert main([argument.format(file) for argument in arguments]) == 2
+    error = capsys.readouterr().err
+    assert re.search(message, error)
+    assert "Traceback" not in error
 
 
 class TestRun:

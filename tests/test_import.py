@@ -1,6 +1,5 @@
 """``adacanon data import``: official folders become the files of the loaders, and faults are named by their file."""
 
-import importlib.util
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -8,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -49,6 +49,17 @@ def with_value(name: str, row: int, column: int, value: float) -> Change:
     return change
 
 
+def moved(name: str, factor: float, shift: float) -> Change:
+    """All points scaled and shifted."""
+
+    def change(folder: Path) -> None:
+        table = np.loadtxt(folder / name, delimiter=",")
+        table[:, :3] = factor * table[:, :3] + shift
+        np.savetxt(folder / name, table, delimiter=",")
+
+    return change
+
+
 class TestResampled:
     def test_shapes_labels_and_marks_arrive(self, tmp_path: Path) -> None:
         done = import_folder(resampled(tmp_path / "official"), tmp_path / "data", points=5)
@@ -83,6 +94,16 @@ class TestResampled:
             (replaced("modelnet40_test.txt", "bed_0002", "bad_0002"), r"40_test.txt: .*known classes, got 'bad'"),
             (replaced("modelnet40_test.txt", "bed_0002", "bed_0001"), r"bed_0001 is listed twice.*train and in .*test"),
             (cut("modelnet40_train.txt", 0), r"the train part lists no shapes"),
+            (cut("modelnet10_train.txt", 0), r"modelnet10_train.txt: expected the names of shapes, got none"),
+            (
+                moved("bed/bed_0001.txt", 1, 1000),
+                r"bed_0001.txt: .* unit ball, entry 1 has 1000.*Hint: subtract the mean",
+            ),
+            (
+                moved("bed/bed_0001.txt", 1e-9, 0),
+                r"bed_0001.txt: expected points that fill the unit ball, .*within 7.*e-10",
+            ),
+            (moved("bed/bed_0001.txt", 0, 0.5), r"bed_0001.txt: expected points that fill the unit ball, .*within 0\."),
         ],
     )
     def test_faults_are_named_by_their_file(self, tmp_path: Path, change: Change, message: str) -> None:
@@ -135,7 +156,6 @@ class TestHDF5:
         np.testing.assert_allclose(stored, contents["ply_data_test0"]["data"][:, :4], atol=1e-3)
 
     def test_real_files(self, tmp_path: Path) -> None:
-        h5py = pytest.importorskip("h5py")
         folder = hdf5(tmp_path / "official")
         for name, arrays in hdf5_contents().items():
             with h5py.File(folder / f"{name}.h5", "w") as file:
@@ -196,8 +216,8 @@ class TestHDF5:
         with pytest.raises(DataError, match=r"train0.h5: expected the data sets data and label; missing label"):
             import_folder(folder, tmp_path / "data", points=4)
 
-    @pytest.mark.skipif(importlib.util.find_spec("h5py") is not None, reason="h5py is installed")
-    def test_without_h5py_the_hint_says_what_to_install(self, tmp_path: Path) -> None:
+    def test_without_h5py_the_hint_says_what_to_install(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "h5py", None)
         with pytest.raises(DataError, match=r"ply_data_train0.h5 can only be read with h5py.*Hint: pip install h5py"):
             import_folder(hdf5(tmp_path / "official"), tmp_path / "data")
 
@@ -300,10 +320,21 @@ class TestCommand:
             import_folder(resampled(tmp_path / "official"), tmp_path / "data", points=0)
 
 
+@pytest.mark.parametrize("place", ["file", "file/below", "folder"])
+def test_an_output_that_cannot_be_written(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "pointclouds").touch()
+    folder = resampled(tmp_path / "official")
+    assert main(["data", "import", str(folder), "--output", str(tmp_path / place), "--points", "4"]) == 2
+    assert "modelnet40.npz could not be written" in capsys.readouterr().err
+
+
 def test_what_the_loader_refuses_is_not_kept(tmp_path: Path) -> None:
     folder = resampled(tmp_path / "official")
     for part in ("train", "test"):
-        (folder / f"modelnet10_{part}.txt").write_text("")
-    with pytest.raises(DataError, match="must mark shapes of 10 classes, got 0"):
+        file = folder / f"modelnet10_{part}.txt"
+        file.write_text(file.read_text().split("\n", 1)[1])
+    with pytest.raises(DataError, match="must mark shapes of 10 classes, got 9"):
         import_folder(folder, tmp_path / "data", points=POINTS)
     assert not list((tmp_path / "data" / "pointclouds").iterdir())

@@ -116,8 +116,31 @@ class TestWrappers:
             assert parameter.grad is not None, key
             assert parameter.grad.abs().sum() > 0, key
 
+    @pytest.mark.parametrize("name", WRAPPERS)
+    def test_autocast_does_not_touch_the_geometry(self, clouds: Tensor, poses: Tensor, name: str) -> None:
+        """The cloud and its turned copy come to the network alike; only what it computes is in reduced precision."""
+        seen: list[Tensor] = []
+        model = network(name).float().eval()
+        model.network.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))  # type: ignore[union-attr, operator, func-returns-value]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            for x in (clouds, clouds @ poses.mT):
+                model(x.float())
+        assert seen[0].dtype == torch.float32
+        torch.testing.assert_close(seen[1].abs(), seen[0].abs(), rtol=0, atol=1e-3)  # frames differ in signs
+
+    def test_an_empty_batch_leaves_the_statistics_of_the_predictor_as_they_are(self) -> None:
+        model = cn_pointnet(CLASSES, k=4)
+        with pytest.raises(ShapeError, match="needs two of them, got 0"):
+            model(torch.randn(0, POINTS, 3))
+        assert all(value.isfinite().all() for value in model.state_dict().values())
+
 
 class TestProperRotations:
+    def test_of_nearly_parallel_vectors_are_orthogonal_in_single_precision(self, generator: torch.Generator) -> None:
+        vectors = torch.randn(1000, 3, 3, generator=generator)
+        vectors[:, 1] = vectors[:, 0] + 2e-3 * torch.randn(1000, 3, generator=generator)
+        assert_rotations(proper_rotations(vectors))
+
     def test_are_gram_schmidt(self, generator: torch.Generator) -> None:
         vectors = torch.randn(20, 3, 3, generator=generator, dtype=torch.float64)
         rotations = proper_rotations(vectors)

@@ -212,6 +212,38 @@ class TestNetworks:
             poses = SO3().sample(6, generator=generator).float()
             torch.testing.assert_close(model(clouds @ poses.mT), scores, rtol=0, atol=1e-4)
 
+    @pytest.mark.parametrize("unit", [1e-3, 1e4])
+    def test_near_points_in_any_unit_do_not_see_rotations(self, unit: float, generator: torch.Generator) -> None:
+        """Pairs of points that are a thousandth of the cloud apart, whose products with each other nearly cancel."""
+        torch.manual_seed(1)
+        clouds = torch.randn(6, 24, 3, generator=generator).repeat(1, 2, 1)
+        clouds = unit * (clouds + 1e-3 * torch.randn(6, 48, 3, generator=generator))
+        model = VNPointNet(40)
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm1d):
+                module.momentum = None
+        model(clouds)
+        scores = model.eval()(clouds)
+        assert scores.std(0).mean() > 0.01
+        pose = SO3().sample(1, generator=generator)[0]
+        turned = (clouds.double() @ pose.mT).float()
+        assert (model(turned) - scores).abs().max() < 0.1 * scores.std(0).mean()
+
+    @pytest.mark.parametrize("name", SMALL)
+    def test_a_second_derivative_is_refused(self, clouds: Tensor, name: str) -> None:
+        """It would lack what goes through the tensors that the first one has saved."""
+        clouds.requires_grad_()
+        with pytest.raises(InputError, match=r"first derivatives only.*Hint: leave out create_graph=True"):
+            torch.autograd.grad(seeded(SMALL[name])(clouds).sum(), clouds, create_graph=True)
+
+    @pytest.mark.parametrize("name", SMALL)
+    def test_an_empty_batch_leaves_the_statistics_as_they_are(self, clouds: Tensor, name: str) -> None:
+        model = seeded(SMALL[name])
+        before = {key: value.clone() for key, value in model.state_dict().items()}
+        with pytest.raises(ShapeError, match="needs two of them, got 0"):
+            model(clouds[:0])
+        assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+
     @pytest.mark.parametrize("name", SMALL)
     def test_the_order_of_points_does_not_matter(self, clouds: Tensor, name: str, generator: torch.Generator) -> None:
         model = seeded(SMALL[name])

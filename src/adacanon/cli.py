@@ -90,6 +90,7 @@ class Execute:
         torch.set_num_threads(max(1, self.threads))
         table, file = _table(self.table, self.results)
         runs = _runs(table, self.rows, self.datasets, self.splits, self.preset)
+        self.results.mkdir(parents=True, exist_ok=True)
         failures = run_missing(table, runs, file, jobs=self.jobs, seconds_between=self.seconds_between)
         show_summary(summary_of(table, runs, file))
         return _report_failures(failures)
@@ -116,6 +117,7 @@ class Tune:
         table, _ = _table(self.table, self.results)
         rows = checked_rows(table, _names(self.rows)) or table.rows
         columns = checked_columns(table, _names(self.datasets)) or table.tuned or table.columns
+        self.results.mkdir(parents=True, exist_ok=True)
         tune(table, rows, columns, self.results / f"{table.name}-tuning.jsonl", jobs=self.jobs, trials=self.trials)
         return 0
 
@@ -321,6 +323,9 @@ def main(arguments: list[str] | None = None) -> int:
     except AdacanonError as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         print(f"{type(error).__name__}: {error}{notes}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{type(error).__name__}: {error.strerror}: {error.filename}", file=sys.stderr)
         return 2
 
 

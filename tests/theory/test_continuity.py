@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from adacanon import GridSearch, Monotone, RandomSearch
+from adacanon.baselines.vn_networks import VNPointNet
 from adacanon.points import principal_frames
+from adacanon.points.neighbours import nearest_neighbours
 from adacanon.spaces import SO3, rotation_group
 from theory_cases import (
     CloudNetwork,
@@ -54,6 +56,26 @@ def test_alignment_with_principal_axes_is_not_continuous(seed: int) -> None:
     aligned = pca_canonicalized(CloudNetwork(seed))
     assert not shrinks_with_the_step(aligned, crossing_path)
     assert largest_change(aligned, crossing_path(4096)) > 0.9 * largest_change(aligned, crossing_path(64)) > 0.05
+
+
+def test_vector_neurons_jump_where_a_nearest_neighbour_is_replaced_and_nowhere_else() -> None:
+    """An invariant network is not continuous for that: VN-PointNet averages over the nearest neighbours of a point."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = VNPointNet(4, k=4).double().eval()
+
+    def changes(steps: int) -> tuple[float, float]:
+        """The largest change of a score where all points keep their neighbours, and where one does not."""
+        path = crossing_path(steps)
+        neighbours = nearest_neighbours(path, 4).sort(-1).values.flatten(1)
+        kept = (neighbours[1:] == neighbours[:-1]).all(1)
+        change = network(path).diff(dim=0).abs().amax(1)
+        return change[kept].max().item(), change[~kept].max().item()
+
+    with torch.no_grad():
+        coarse, fine = changes(64), changes(1024)
+    assert fine[0] < 1.5 * coarse[0] / 16
+    assert fine[1] > 0.9 * coarse[1] > 10 * coarse[0]
 
 
 def test_fresh_candidates_at_every_call_are_not_continuous() -> None:

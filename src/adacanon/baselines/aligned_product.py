@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 ALIGNED = 8
@@ -38,14 +37,15 @@ def _into_wider(x: Tensor, y: Tensor) -> Tensor:
 
 
 class _Product(torch.autograd.Function):
+    """Its derivatives are products again, and so on."""
+
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor) -> Tensor:
         ctx.save_for_backward(rows, weight)
         return _into_wider(rows, weight.T)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
         rows, weight = ctx.saved_tensors
-        by_rows = _into_wider(gradient, weight) if ctx.needs_input_grad[0] else None
+        by_rows = _Product.apply(gradient, weight.T) if ctx.needs_input_grad[0] else None
         return by_rows, gradient.T @ rows if ctx.needs_input_grad[1] else None

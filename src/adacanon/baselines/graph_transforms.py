@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 Sizes = tuple[int, ...]
 
@@ -44,16 +43,15 @@ class _Product(torch.autograd.Function):
         return (_spectra if transposed else _nodes)(basis, other, sizes)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         basis, other = ctx.saved_tensors
         needs_basis, needs_other = ctx.needs_input_grad[:2]
         of_basis = of_other = None
         if needs_basis:
             left, right = (other, gradient.mT) if ctx.transposed else (gradient, other.mT)
-            of_basis = _nodes(left, right, ctx.sizes)
+            of_basis = _Product.apply(left, right, ctx.sizes, False)
         if needs_other:
-            of_other = (_nodes if ctx.transposed else _spectra)(basis, gradient, ctx.sizes)
+            of_other = _Product.apply(basis, gradient, ctx.sizes, not ctx.transposed)
         return of_basis, of_other, None, None
 
 

@@ -2,8 +2,9 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from adacanon.baselines.posed import called, check_posed
+from adacanon.baselines.posed import called, check_posed, turned
 from adacanon.baselines.vector_neurons import VNLayer
 from adacanon.baselines.vn_networks import edge_features, mean_of_clouds
 from adacanon.points.dgcnn import DGCNN
@@ -65,11 +66,12 @@ class LearnedCanonicalization(nn.Module):
 
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("LearnedCanonicalization", points, others, mask)
-        return called(self.network, points @ self.rotations(points, mask).mT, *others, mask=mask)
+        return called(self.network, turned(points, self.rotations(points, mask)), *others, mask=mask)
 
     def rotations(self, points: Tensor, mask: Tensor | None = None) -> Tensor:
-        """R (batch, 3, 3)."""
-        return proper_rotations(self.predictor(points, mask))
+        """R (batch, 3, 3); never in reduced precision."""
+        with torch.autocast(points.device.type, enabled=False):
+            return proper_rotations(self.predictor(points, mask))
 
 
 def cn_pointnet(classes: int, *, k: int = 20) -> LearnedCanonicalization:
@@ -113,10 +115,12 @@ def proper_rotations(vectors: Tensor) -> Tensor:
     first = _first_direction(candidates)
     across = candidates - (candidates @ first.unsqueeze(2)) * first.unsqueeze(1)
     second = _first_direction(across[:, 1:])
+    rest = (second * first).sum(1, keepdim=True)  # what rounding has left of the first, if they are nearly parallel
+    second = functional.normalize(second - rest * first, dim=1)
     return torch.stack([first, second, torch.linalg.cross(first, second)], 1)
 
 
 def _first_direction(candidates: Tensor) -> Tensor:
     """The first of the candidates (batch, m, 3) that is not degenerate, normalised."""
     chosen = (candidates.detach().norm(dim=2) > DEGENERATE).int().argmax(1)
-    return nn.functional.normalize(candidates[torch.arange(len(chosen), device=chosen.device), chosen], dim=1, eps=0)
+    return functional.normalize(candidates[torch.arange(len(chosen), device=chosen.device), chosen], dim=1, eps=0)

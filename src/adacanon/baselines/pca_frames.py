@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from adacanon.baselines.posed import called, check_posed
+from adacanon.baselines.posed import called, check_posed, turned
 from adacanon.points.frames import centred, principal_axes, principal_frames
 
 Frames = Callable[[Tensor, Tensor | None], Tensor]
@@ -35,7 +35,7 @@ class PCAAligned(nn.Module):
 
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAAligned", points, others, mask)
-        return called(self.network, points @ aligning_rotations(points, mask).mT, *others, mask=mask)
+        return called(self.network, turned(points, aligning_rotations(points, mask)), *others, mask=mask)
 
 
 class PCAFrameAveraged(nn.Module):
@@ -63,10 +63,10 @@ class PCAFrameAveraged(nn.Module):
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAFrameAveraged", points, others, mask)
         frames = self.frames(points, mask)
-        turned, count = points.unsqueeze(1) @ frames.mT, frames.shape[1]
+        forms, count = turned(points.unsqueeze(1), frames), frames.shape[1]
         repeated = [x.repeat_interleave(count, 0) for x in others]
         masks = None if mask is None else mask.repeat_interleave(count, 0)
-        return called(self.network, turned.flatten(0, 1), *repeated, mask=masks).unflatten(0, (-1, count)).mean(1)
+        return called(self.network, forms.flatten(0, 1), *repeated, mask=masks).unflatten(0, (-1, count)).mean(1)
 
 
 @torch.no_grad()

@@ -12,6 +12,12 @@ def called(network: nn.Module, *inputs: Tensor, mask: Tensor | None) -> Tensor:
     return network(*inputs) if mask is None else network(*inputs, mask=mask)
 
 
+def turned(points: Tensor, rotations: Tensor) -> Tensor:
+    r""":math:`XR^\top`, never in reduced precision: geometry is not autocast."""
+    with torch.autocast(points.device.type, enabled=False):
+        return points @ rotations.to(points.dtype).mT
+
+
 def check_posed(caller: str, points: Tensor, others: tuple[Tensor, ...], mask: Tensor | None) -> None:
     """Refuse what no rotation acts on, and a mask that did not come by its name: it would not be seen."""
     check_clouds(caller, points, 3, mask=mask)

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,12 @@ class Messages:
 class _SparseProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, matrix: Tensor, transposed: Tensor) -> Tensor:
-        ctx.transposed = transposed
+        ctx.matrix, ctx.transposed = matrix, transposed
         return matrix @ x
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return ctx.transposed @ gradient.contiguous(), None, None
+        return _SparseProduct.apply(gradient.contiguous(), ctx.transposed, ctx.matrix), None, None
 
 
 def _compressed(places: Tensor, weight: Tensor, nodes: int) -> Tensor:

@@ -19,7 +19,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from adacanon.baselines.first_order import first_order
 
 TINY = 1e-12
 """Added to squared lengths, so that zero vectors have a gradient."""
@@ -159,7 +160,7 @@ class _NormStatistics(torch.autograd.Function):
         return mean, variance
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, by_mean: Tensor, by_variance: Tensor) -> Tensor:
         p, mean = ctx.saved_tensors
         rows, channels = p.shape[1:]
@@ -185,7 +186,7 @@ class _EdgeNormStatistics(torch.autograd.Function):
         return mean, variance
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, by_mean: Tensor, by_variance: Tensor) -> tuple[Tensor | None, ...]:
         p, own, neighbours, mean = ctx.saved_tensors
         by_p, by_own = torch.zeros_like(p), torch.empty_like(own)
@@ -216,7 +217,7 @@ class _Activate(torch.autograd.Function):
         return result
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         p, d, scale, shift = ctx.saved_tensors
         by_p, by_d = torch.empty_like(p), torch.empty_like(d)
@@ -254,7 +255,7 @@ class _ActivateEdges(torch.autograd.Function):
         return result
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         p, own_p, d, own_d, scale, shift, neighbours = ctx.saved_tensors
         by_p, by_own_p, by_d, by_own_d = (torch.zeros_like(x) for x in (p, own_p, d, own_d))

@@ -186,13 +186,15 @@ def mean_of_clouds(vectors: Tensor, rows: Rows) -> Tensor:
 def edge_features(layer: VNLayer, rows: Rows, points: Tensor, k: int) -> Tensor:
     r"""The mean over the k nearest neighbours of a layer on :math:`(x_j - x_i,\, x_i,\, x_j \times x_i)`.
 
+    The last one is computed as :math:`(x_j - x_i) \times x_i`, without the cancellation that near points have.
+
     Shape:
         points (rows, 3) -> (3, rows, channels)
     """
     neighbours = rows.neighbours(points, k)
     own = points.T.unsqueeze(2).expand(-1, -1, k)
-    at = points.T[:, neighbours]
-    edges = torch.stack([at - own, own, torch.linalg.cross(at, own, dim=0)], 3)
+    beside = points.T[:, neighbours] - own
+    edges = torch.stack([beside, own, torch.linalg.cross(beside, own, dim=0)], 3)
     return layer(edges.flatten(1, 2)).unflatten(1, neighbours.shape).mean(2)
 
 

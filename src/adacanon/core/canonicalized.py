@@ -343,6 +343,8 @@ def _check_ids(ids: Any, batch: int) -> None:
     if ids is not None and (not isinstance(ids, Tensor) or ids.shape != (batch,)):
         came = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
         raise ShapeError(f"ids must be a tensor with one id per sample, shape ({batch},), got {came}")
+    if ids is not None and ids.is_floating_point():
+        raise InputError(f"ids must be whole numbers, got {ids.dtype}. Hint: ids.long()")
 
 
 def _checked(found: Found, landscape: Landscape) -> Found:

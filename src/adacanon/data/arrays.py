@@ -1,5 +1,6 @@
 """Named arrays in one compressed file, checked as they are read."""
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,19 @@ from torch import Tensor
 
 from adacanon.errors import DataError, InputError
 from adacanon.folders import data_folder
+
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
+    EOFError,
+    OSError,
+    ValueError,
+    KeyError,
+    RuntimeError,
+    MemoryError,
+)
+"""What numpy, zip and zlib raise for files that are cut off or changed."""
 
 
 @dataclass(frozen=True)
@@ -142,5 +156,5 @@ def _intact(file: Path) -> Iterator[None]:
     """What numpy, zip and zlib say about a damaged file becomes one error."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, RuntimeError) as error:
+    except DAMAGE as error:
         raise DataError(f"{file} is damaged or no file of arrays: {error}. Hint: copy it again") from error

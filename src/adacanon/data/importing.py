@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,6 @@ def _check_modelnet(folder: Path) -> None:
         modelnet.load_modelnet(classes, 1, folder=folder)  # type: ignore[arg-type]
 
 
-MODELNET_COUNTS = {"train": 9843, "test": 2468}
 RELEASES = (
     Release(
         "modelnet40_normal_resampled",
@@ -54,7 +54,7 @@ RELEASES = (
         official_modelnet.resampled_modelnet,
         modelnet.FILE,
         _check_modelnet,
-        MODELNET_COUNTS,
+        {"train": 9843, "test": 2468},
     ),
     Release(
         "modelnet40_ply_hdf5_2048",
@@ -62,7 +62,7 @@ RELEASES = (
         official_modelnet.hdf5_modelnet,
         modelnet.FILE,
         _check_modelnet,
-        MODELNET_COUNTS,
+        {"train": 9840, "test": 2468},
     ),
     Release(
         "shapenetcore_partanno_segmentation_benchmark_v0_normal",
@@ -111,12 +111,15 @@ def _release(source: Path) -> Release:
 
 def _write(file: Path, arrays: dict[str, np.ndarray]) -> None:
     """Whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_suffix(".part")
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **arrays)  # type: ignore[arg-type]
         os.replace(part, file)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        raise DataError(f"{file} could not be written ({error}). Hint: make room on the disk") from error
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise DataError(
+            f"{file} could not be written ({error}). Hint: --output names a folder; make room on the disk"
+        ) from error

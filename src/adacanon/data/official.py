@@ -8,6 +8,9 @@ import numpy as np
 
 from adacanon.errors import DataError
 
+FARTHEST, SMALLEST = 2.0, 0.01
+"""Coordinates and sizes of a shape in the unit ball, with some room."""
+
 
 def lines_of(file: Path) -> list[str]:
     """The lines of a text file that are not empty."""
@@ -23,7 +26,7 @@ def json_list(file: Path) -> list[Any]:
     """A list in a JSON file."""
     try:
         content = json.loads("\n".join(lines_of(file)))
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{file} is damaged: expected a list in JSON, got {error}") from error
     if not isinstance(content, list):
         raise DataError(f"{file}: expected a list in JSON, got {type(content).__name__}")
@@ -48,15 +51,24 @@ def table_of(file: Path, columns: str, *, delimiter: str | None = None, rows: in
 
 
 def half_precision(file: Path, points: np.ndarray) -> np.ndarray:
-    """Coordinates as they are stored; they must be finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        small = points.astype(np.float16)
-    if not np.isfinite(small).all():
-        first = tuple(np.argwhere(~np.isfinite(small))[0])
+    """Coordinates (..., points, 3) as they are stored. Official ones fill the unit ball; far from zero or much smaller
+    than that, half precision would not tell points apart.
+    """
+    far = ~(np.abs(points) <= FARTHEST)
+    if far.any():
+        first = tuple(np.argwhere(far)[0])
         raise DataError(
-            f"{file}: expected finite coordinates in the unit ball, entry {first[0] + 1} has {points[first]:g}"
+            f"{file}: expected finite coordinates in the unit ball, entry {first[0] + 1} has {points[first]:g}. "
+            "Hint: subtract the mean of every shape and divide by its radius"
         )
-    return small
+    sizes = np.ptp(points, axis=-2).max(-1)
+    if points.shape[-2] > 1 and sizes.min() < SMALLEST:
+        place = f", shape {int(sizes.argmin()) + 1}," if sizes.ndim else ""
+        raise DataError(
+            f"{file}{place}: expected points that fill the unit ball, got all of them within {sizes.min():g}. "
+            "Hint: leave the shape out, or divide it by its radius"
+        )
+    return points.astype(np.float16)
 
 
 def check_disjoint(folder: Path, parts: dict[str, list[str]]) -> None:

@@ -27,7 +27,7 @@ def resampled_modelnet(folder: Path, points: int) -> Arrays:
     names = _class_names(folder / RESAMPLED)
     listed = {part: lines_of(folder / f"modelnet40_{part}.txt") for part in PARTS}
     check_disjoint(folder, listed)
-    subset = {name for part in PARTS for name in lines_of(folder / f"modelnet10_{part}.txt")}
+    subset = {name for part in PARTS for name in _some_lines(folder / f"modelnet10_{part}.txt", "shapes")}
     content: Arrays = {"class_names": np.array(names)}
     for part, ids in listed.items():
         classes = [name.rpartition("_")[0] for name in ids]
@@ -50,9 +50,7 @@ def hdf5_modelnet(folder: Path, points: int) -> Arrays:
     content: Arrays = {"class_names": np.array(names)}
     listed: dict[str, list[str]] = {}
     for part in PARTS:
-        files = [folder / Path(line).name for line in lines_of(folder / f"{part}_files.txt")]
-        if not files:
-            raise DataError(f"{folder / f'{part}_files.txt'}: expected the names of HDF5 files, got none")
+        files = [folder / Path(line).name for line in _some_lines(folder / f"{part}_files.txt", "HDF5 files")]
         clouds, labels, ids = zip(*(_hdf5_file(file, points) for file in files), strict=True)
         numbers = np.concatenate(labels)
         listed[part] = [name for names in ids for name in names]
@@ -71,6 +69,13 @@ def _class_names(file: Path) -> list[str]:
     if len(set(names)) != CLASSES or len(names) != CLASSES:
         raise DataError(f"{file}: expected the names of {CLASSES} classes, one in a line, got {len(names)} lines")
     return names
+
+
+def _some_lines(file: Path, of: str) -> list[str]:
+    lines = lines_of(file)
+    if not lines:
+        raise DataError(f"{file}: expected the names of {of}, got none")
+    return lines
 
 
 def _numbered(file: Path, classes: list[str], names: list[str]) -> np.ndarray:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adacanon.errors import InputError
+from adacanon.errors import DataError, InputError
 from adacanon.experiments import chairs, continuity, modelnet
 from adacanon.experiments.continuity import CONTINUITY
 from adacanon.experiments.run import Run, checkpoint_of
@@ -28,7 +28,12 @@ def draw_stability(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """From the records of `stability`."""
     _check_no_rows("stability", rows)
     summary = summary_of(STABILITY, STABILITY.runs(preset=preset), results / f"{STABILITY.name}.jsonl")
-    return {"stability.png": stability_figure.draw(curve(summary), at_random=AT_RANDOM)}
+    drawn = curve(summary)
+    if not drawn:
+        raise DataError(
+            f"There are no records of `stability`, preset {preset}, in {results}. Hint: adacanon run stability"
+        )
+    return {"stability.png": stability_figure.draw(drawn, at_random=AT_RANDOM)}
 
 
 def draw_continuity(results: Path, preset: str, rows: tuple[str, ...]) -> Files:

@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from adacanon.errors import InputError
 from adacanon.experiments.pool import in_processes
 from adacanon.experiments.run import (
     Outcome,
@@ -32,6 +33,8 @@ def run_missing(
         jobs: runs at a time; more than one go to processes of their own with one thread each.
         seconds_between: time between two checkpoints of a run.
     """
+    if jobs < 1:
+        raise InputError(f"At least one run is done at a time, got jobs={jobs}")
     _take_over(table, runs, file)
     todo, failures = missing(runs, file), []
     folder = file.parent / "checkpoints"

@@ -25,6 +25,8 @@ def tune(table: Table, rows: tuple[str, ...], columns: tuple[str, ...], file: Pa
     """Studies of all rows and columns, some at a time; the choices go into the file that ``run`` reads."""
     from joblib import Parallel, delayed
 
+    if jobs < 1:
+        raise InputError(f"At least one study is done at a time, got jobs={jobs}")
     strangers = [column for column in columns if table.tuned and column not in table.tuned]
     if strangers:
         raise InputError(f"Studies of {table.name} are for {', '.join(table.tuned)}; got {', '.join(strangers)}")

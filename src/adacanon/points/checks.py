@@ -20,10 +20,11 @@ def check_clouds(caller: str, points: Tensor, channels: int | None = None, *, ma
     if not points.is_floating_point():
         raise InputError(f"{caller} expects floating-point coordinates, got {points.dtype}. Hint: points.float()")
     if not torch.compiler.is_compiling():
-        _check_finite(caller, points, mask)
+        check_finite(caller, points, mask)
 
 
-def _check_finite(caller: str, points: Tensor, mask: Tensor | None) -> None:
+def check_finite(caller: str, points: Tensor, mask: Tensor | None) -> None:
+    """Refuse clouds (batch, points, channels) whose real points are not all finite."""
     if bool(points.detach().sum().isfinite()):  # a sum that is finite has finite terms
         return
     bad = ~points.isfinite().all(2)
@@ -39,8 +40,11 @@ def _check_finite(caller: str, points: Tensor, mask: Tensor | None) -> None:
 def check_mask(caller: str, mask: Tensor, points: Tensor, *, least: int = 1) -> None:
     """Refuse a mask that does not fit, or that leaves some cloud fewer than ``least`` points."""
     expected = f"{caller} expects a mask of shape {tuple(points.shape[:2])}, True for real points"
+    if not isinstance(mask, Tensor):
+        raise ShapeError(f"{expected}, got {type(mask).__name__}. Hint: torch.as_tensor(mask)")
     if mask.shape != points.shape[:2] or mask.dtype != torch.bool:
-        raise ShapeError(f"{expected}, got {tuple(mask.shape)} of {mask.dtype}. Hint: mask.bool(), one per point")
+        hint = "mask.bool()" if mask.dtype != torch.bool else "give categories as numbers, .float(), if these are some"
+        raise ShapeError(f"{expected}, got {tuple(mask.shape)} of {mask.dtype}. Hint: one per point; {hint}")
     real = mask.sum(1)
     if len(real) and int(real.min()) < least:
         cloud = int(real.argmin())

@@ -53,10 +53,14 @@ class CloudFamily(Family):
                 f"{type(self).__name__} expects tensors with one row for each of {len(points)} clouds beside the "
                 f"points, got {came}. Hint: a mask (batch, points), a category (batch, categories)"
             )
+        for x in beside:
+            _check_no_mask_of_numbers(type(self).__name__, x, points)
         clouds = (points, *beside) if beside else points
         mask = mask_of(clouds)
         if mask is not None:
             check_mask(type(self).__name__, mask, points)
+            if not bool(points.detach().sum().isfinite()):  # padding may be anything
+                return points.masked_fill(~mask.unsqueeze(2), 0), *beside
         return clouds
 
     def transform(self, g: Clouds, u: Tensor, owner: Tensor) -> Clouds:
@@ -111,6 +115,21 @@ def mask_of(g: Clouds) -> Tensor | None:
     if isinstance(g, Tensor):
         return None
     return next((x for x in g[1:] if x.dtype == torch.bool and x.dim() == 2), None)
+
+
+def _check_no_mask_of_numbers(caller: str, x: Tensor, points: Tensor) -> None:
+    """Refuse what can only be meant as a mask, but would be handed on as numbers of the cloud and hide no padding."""
+    places = points.shape[:2]
+    flat = x.squeeze(2) if x.shape == (*places, 1) else x
+    if flat.shape != places or (x.dtype == torch.bool and x.dim() == 2):
+        return
+    zeros_and_ones = bool(((flat == 0) | (flat == 1)).all())
+    one_hot = x.dim() == 2 and bool((flat.sum(1) == 1).all())
+    if zeros_and_ones and not one_hot:
+        raise ShapeError(
+            f"{caller} expects a mask of shape {tuple(places)} and type bool, True for real points, got "
+            f"{tuple(x.shape)} of {x.dtype}. Hint: one per point; mask.bool()"
+        )
 
 
 def _chosen(points: Tensor, mask: Tensor | None, size: int) -> Tensor:

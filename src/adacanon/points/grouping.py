@@ -23,6 +23,14 @@ class Groups:
     points: Tensor
     members: Tensor
 
+    def around_their_means(self) -> "Groups":
+        """Every cloud moved by the mean of its centres to zero, where differences between its points lose nothing to
+        rounding; these are the same, so the mean gets no gradient.
+        """
+        origin = self.positions.detach().mean(1, keepdim=True)
+        positions, clouds = self.positions - origin, self.points.unflatten(0, (len(origin), -1)) - origin
+        return Groups(positions, positions.flatten(0, 1), clouds.flatten(0, 1), self.members)
+
 
 @dataclass(frozen=True)
 class Balls:

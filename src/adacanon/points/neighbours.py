@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import InputError, ShapeError
-from adacanon.points.checks import check_clouds, check_mask
+from adacanon.points.checks import check_clouds, check_finite, check_mask
 
 FEW_CHANNELS = 8
 """Up to here a sum of squared differences is as fast as the expanded square, and has no cancellation."""
@@ -89,7 +89,7 @@ def ball_query(points: Tensor, centres: Tensor, radius: float, count: int, *, ma
     if mask is not None:
         check_mask("ball_query", mask, points)
     squared, nearest = _nearest(points, centres, min(count, points.shape[1]), mask)
-    within = torch.where(squared <= radius**2, nearest, nearest[..., :1])
+    within = torch.where((squared <= radius * radius) & squared.isfinite(), nearest, nearest[..., :1])
     repeated = within[..., :1].expand(-1, -1, count - within.shape[-1])
     return torch.cat([within, repeated], -1)
 
@@ -183,6 +183,8 @@ def _check_queries(caller: str, name: str, queries: Tensor, points: Tensor) -> N
             f"{caller} expects {name} of shape ({batch}, {name}, {channels}) for points of shape "
             f"{tuple(points.shape)}, got {tuple(queries.shape)}. Hint: one batch and the same coordinates"
         )
+    if queries is not points:
+        check_finite(caller, queries, None)
 
 
 def _check_count(caller: str, name: str, count: int, points: Tensor, mask: Tensor | None) -> None:

@@ -75,7 +75,9 @@ def running_statistics(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
 
 
 def track(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, rows: int) -> None:
-    """What a training call of ``BatchNorm1d`` does to its buffers."""
+    """What a training call of ``BatchNorm1d`` does to its buffers; a batch of no rows leaves them as they are."""
+    if rows == 0:
+        return
     assert norm.num_batches_tracked is not None
     running_mean, running_variance = running_statistics(norm)
     norm.num_batches_tracked += 1

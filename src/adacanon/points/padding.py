@@ -20,7 +20,10 @@ def padded_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         >>> points.shape, mask.tolist()
         (torch.Size([2, 3, 3]), [[True, True, False], [True, True, True]])
     """
-    if not clouds or any(cloud.dim() != 2 or cloud.shape[1] != clouds[0].shape[1] for cloud in clouds):
+    if any(not isinstance(cloud, Tensor) for cloud in clouds):
+        kinds = sorted({type(cloud).__name__ for cloud in clouds})
+        raise ShapeError(f"padded_clouds expects tensors, got {', '.join(kinds)}. Hint: torch.as_tensor(cloud)")
+    if len(clouds) == 0 or any(cloud.dim() != 2 or cloud.shape[1] != clouds[0].shape[1] for cloud in clouds):
         shapes = [tuple(cloud.shape) for cloud in clouds]
         raise ShapeError(f"padded_clouds expects tensors (points, channels) of equal channels, got {shapes}")
     sizes = torch.tensor([len(cloud) for cloud in clouds], device=clouds[0].device)

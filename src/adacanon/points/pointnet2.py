@@ -43,11 +43,12 @@ class SetAbstraction(nn.Module):
 
     def forward(self, points: Tensor, features: Tensor | None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         groups = self.balls.group(points, mask)
-        at = groups.points if features is None else torch.cat([groups.points, features], 1)
+        near_zero = groups.around_their_means()
+        at = near_zero.points if features is None else torch.cat([near_zero.points, features], 1)
         weight = self.first.weight
-        own, beside, bias = folded_edges(self.norm, -weight[:, :3], weight, groups.centres, at, groups.members)
+        own, beside, bias = folded_edges(self.norm, -weight[:, :3], weight, near_zero.centres, at, groups.members)
         edges = functional.linear(at, beside)[groups.members]
-        edges = (edges + functional.linear(groups.centres, own, bias).unsqueeze(1)).relu_()
+        edges = (edges + functional.linear(near_zero.centres, own, bias).unsqueeze(1)).relu_()
         return groups.positions, _largest(self.layers, edges)
 
     def extra_repr(self) -> str:

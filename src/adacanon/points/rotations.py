@@ -1,11 +1,12 @@
 """Symmetries of space on clouds (paper: section "Anisotropic Point Cloud Networks")."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from adacanon.core.family import Searches
 from adacanon.errors import InputError
@@ -104,9 +105,7 @@ class AxisRotations(CloudFamily):
     vectors: int = 1
 
     def __post_init__(self) -> None:
-        length = math.hypot(*self.axis) if len(self.axis) == 3 else 0.0
-        if not (math.isfinite(length) and length > 0):
-            raise InputError(f"An axis is a direction of three finite numbers, not all zero, got {self.axis}")
+        unit_vector(self.axis)
 
     def space(self, g: Clouds) -> Circle:
         return Circle()
@@ -144,12 +143,28 @@ def axis_angles(points: Tensor, axis: Axis, mask: Tensor | None = None) -> Tenso
     defined up to half a turn, and by a quarter turn it changes where two variances cross; the set changes by neither.
     """
     x = centred(points, mask)
-    along = functional.normalize(x.new_tensor(axis), dim=0)
+    along = x.new_tensor(unit_vector(axis))
     across = torch.linalg.qr(along[:, None], mode="complete").Q[:, 1]
     a, b = x @ across, x @ torch.linalg.cross(along, across)
     direction = torch.atan2(2 * (a * b).sum(1), (a * a - b * b).sum(1)) / 2
     spaced = 2 * math.pi * torch.arange(AXIS_ANCHORS, dtype=x.dtype, device=x.device) / AXIS_ANCHORS
     return Circle().project(spaced - direction.unsqueeze(1)).to(points.dtype)
+
+
+def unit_vector(axis: Axis) -> Axis:
+    """The direction of an axis of any length, or an error.
+
+    Example:
+        >>> unit_vector((0, 0, 1e-200))
+        (0.0, 0.0, 1.0)
+    """
+    numbers = tuple(axis) if isinstance(axis, Iterable) else ()
+    largest = max(map(abs, numbers)) if len(numbers) == 3 and all(isinstance(n, Real) for n in numbers) else 0.0
+    if not (0 < largest < math.inf):
+        raise InputError(f"An axis is a direction of three finite numbers, not all zero, got {axis!r}")
+    x, y, z = (float(n) / float(largest) for n in numbers)
+    length = math.hypot(x, y, z)
+    return x / length, y / length, z / length
 
 
 def rotations_about(axis: Axis, angles: Tensor) -> Tensor:
@@ -159,8 +174,7 @@ def rotations_about(axis: Axis, angles: Tensor) -> Tensor:
     Shape:
         (...) -> (..., 3, 3)
     """
-    a = torch.tensor(axis, dtype=torch.float64)
-    x, y, z = (a / a.norm()).tolist()
+    x, y, z = unit_vector(axis)
     along = angles.new_tensor([[x * x, x * y, x * z], [x * y, y * y, y * z], [x * z, y * z, z * z]])
     across = angles.new_tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     eye = torch.eye(3, dtype=angles.dtype, device=angles.device)

@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ def save_checkpoint(file: Path, state: dict[str, Any]) -> None:
         part.write_bytes(content.getbuffer())
         part.replace(file)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         warnings.warn(f"The checkpoint {file} could not be written ({error}); the training goes on", stacklevel=2)
 
 

@@ -38,7 +38,10 @@ def append_record(file: Path, record: Mapping[str, Any]) -> None:
 
 def read_records(file: Path) -> list[Record]:
     """All records of a file, none if it does not exist; a torn last line is reported and left for the next writer."""
-    content = file.read_text(encoding="utf-8") if file.exists() else ""
+    try:
+        content = file.read_text(encoding="utf-8") if file.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: expected lines of JSON, got {error}. Hint: restore the file from git") from error
     whole, _, torn = content.rpartition("\n")
     if torn:
         warnings.warn(f"{file} ends in the middle of a record; the torn line is ignored", stacklevel=2)
