@@ -43,8 +43,10 @@ def check_mask(caller: str, mask: Tensor, points: Tensor, *, least: int = 1) -> 
     if not isinstance(mask, Tensor):
         raise ShapeError(f"{expected}, got {type(mask).__name__}. Hint: torch.as_tensor(mask)")
     if mask.shape != points.shape[:2] or mask.dtype != torch.bool:
-        hint = "mask.bool()" if mask.dtype != torch.bool else "give categories as numbers, .float(), if these are some"
-        raise ShapeError(f"{expected}, got {tuple(mask.shape)} of {mask.dtype}. Hint: one per point; {hint}")
+        hint = "mask.bool(), one per point"
+        if mask.dtype == torch.bool:
+            hint = "one per point; give categories as numbers"
+        raise ShapeError(f"{expected}, got {tuple(mask.shape)} of {mask.dtype}. Hint: {hint}")
     real = mask.sum(1)
     if len(real) and int(real.min()) < least:
         cloud = int(real.argmin())

@@ -128,7 +128,7 @@ def _check_no_mask_of_numbers(caller: str, x: Tensor, points: Tensor) -> None:
     if zeros_and_ones and not one_hot:
         raise ShapeError(
             f"{caller} expects a mask of shape {tuple(places)} and type bool, True for real points, got "
-            f"{tuple(x.shape)} of {x.dtype}. Hint: one per point; mask.bool()"
+            f"{tuple(x.shape)} of {x.dtype}. Hint: mask.bool(), one per point"
         )
 
 
