@@ -303,7 +303,7 @@ class TestErrors:
             ),
             (Rotations(), (points(), mask().byte()), r"type bool, True for real points, got \(4, 12\) of torch.uint8"),
             (Rotations(), (points(), mask()[..., None]), r"a mask of shape \(4, 12\).*got \(4, 12, 1\) of torch.bool"),
-            (Rotations(), (points(), categories().bool()), r"of torch.bool. Hint: one per point; .*categories as numbers"),
+            (Rotations(), (points(), categories().bool()), r"of torch.bool. Hint: one per point; .*as numbers"),
             (Rotations(), (points(), mask().tolist()), r"beside the points, got \['list'\]"),
             (Rotations(), (), r"got tuple"),
         ],
