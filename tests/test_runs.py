@@ -26,6 +26,7 @@ from adacanon.experiments.run import (
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, table_named
 from adacanon.experiments.tu import TU
+from adacanon.reports import progress
 from adacanon.training.checkpoint import load_checkpoint
 from adacanon.training.records import Record, append_record, read_records
 from full_disk import files_limited_to
@@ -270,3 +271,24 @@ class TestTakenOver:
             "A-NLSF (sampling), MUTAG, split 1: RuntimeError: trained"
         ]
         assert [record["row"] for record in read_records(file)] == ["A-NLSF (refined)"]
+
+
+class TestProgress:
+    """Output that goes to a file has lines instead of bars."""
+
+    @pytest.mark.parametrize("show", [True, False])
+    def test_a_line_for_epochs_and_for_the_end_of_a_run(
+        self, file: Path, show: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+        run_missing(TINY, [tiny_run("A", 0), tiny_run("B", 0, end="raises")], file, show=show)
+        lines = [line.split(", loss")[0] for line in capsys.readouterr().out.splitlines()]
+        expected = [f"{tiny_run('A', 0).name}: {what}" for what in ("epoch 1 of 2", "epoch 2 of 2", "done")]
+        expected += [f"{tiny_run('B', 0).name}: failed"]
+        assert [line for line in lines if ": " in line] == (expected if show else [])
+
+    def test_epochs_that_pass_quickly_have_no_lines(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        run_missing(TINY, [tiny_run("A", 0)], file)
+        printed = capsys.readouterr().out
+        assert "done" in printed
+        assert "epoch" not in printed

@@ -21,16 +21,10 @@ from adacanon.experiments.run import Run, Table, records_by_row
 from adacanon.experiments.runner import run_missing, summary_of
 from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
 from adacanon.experiments.tuning import TRIALS, tune
+from adacanon.reports.progress import passes_bar
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
-from adacanon.reports.terminal import (
-    Progress,
-    passes_bar,
-    show_data_sets,
-    show_progress,
-    show_summary,
-    show_verdicts,
-)
+from adacanon.reports.terminal import Progress, show_data_sets, show_progress, show_summary, show_verdicts
 
 Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")

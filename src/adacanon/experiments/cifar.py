@@ -10,7 +10,7 @@ from adacanon.experiments.seeded import train_seeded
 from adacanon.experiments.window_classifier import WindowClassifier, central_window
 from adacanon.experiments.window_features import NAMES, WindowFeatures, window_features
 from adacanon.images import Preprocessing
-from adacanon.reports.terminal import passes_bar
+from adacanon.reports.progress import passes_bar
 from adacanon.training.loop import History, Parts, Schedule, Sitting
 
 LEVELS = 5

@@ -1,9 +1,9 @@
 """Running the missing runs of a table, with progress bars and without losing the others when one fails."""
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adacanon.errors import InputError
 from adacanon.experiments.pool import in_processes
@@ -18,10 +18,14 @@ from adacanon.experiments.run import (
     taken_over,
 )
 from adacanon.experiments.tables import published
+from adacanon.reports.progress import progress_bars, progress_line, progress_lines
 from adacanon.reports.summary import Summary, summarise
 from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.loop import OnEpoch, Sitting
 from adacanon.training.records import append_record, read_records
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 
 def run_missing(
@@ -41,7 +45,8 @@ def run_missing(
     _remove_finished(folder, runs, todo)
     if todo and table.prepare is not None:
         table.prepare(todo, show=show)
-    with _bars(table.name, len(runs), len(todo), show) as (progress, overall):
+    with progress_bars(show=show) as progress:
+        overall = progress.add_task(table.name, total=len(runs), completed=len(runs) - len(todo))
         if jobs > 1:
             source = in_processes(table.execute, todo, folder, jobs=jobs, seconds_between=seconds_between)
         else:
@@ -54,6 +59,7 @@ def run_missing(
                     append_record(file, record)
                     remove_checkpoint(checkpoint_of(run, folder))
                 progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
+                progress_line(progress, f"{run.name}: {'done' if record else 'failed'}")
     return failures
 
 
@@ -86,11 +92,11 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
 
 
 def _one_by_one(
-    table: Table, todo: list[Run], folder: Path, seconds_between: float, progress: Any
+    table: Table, todo: list[Run], folder: Path, seconds_between: float, progress: "Progress"
 ) -> Generator[Outcome, None, None]:
     for run in todo:
         task = progress.add_task(run.name, total=run.options().get("epochs"))
-        sitting = Sitting(checkpoint_of(run, folder), seconds_between, _advance(progress.update, task, run.name))
+        sitting = Sitting(checkpoint_of(run, folder), seconds_between, _advance(progress, task, run))
         yield attempt(table.execute, run, sitting)
         progress.remove_task(task)
 
@@ -101,27 +107,11 @@ def _remove_finished(folder: Path, runs: list[Run], todo: list[Run]) -> None:
         remove_checkpoint(checkpoint_of(run, folder))
 
 
-@contextmanager
-def _bars(name: str, total: int, todo: int, show: bool) -> Iterator[tuple[Any, Any]]:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+def _advance(progress: "Progress", task: "TaskID", run: Run) -> OnEpoch:
+    line, epochs = progress_lines(progress), run.options().get("epochs", "?")
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, disable=not show) as progress:
-        yield progress, progress.add_task(name, total=total, completed=total - todo)
+    def advance(epoch: int, loss: float) -> None:
+        progress.update(task, completed=epoch, description=f"{run.name}, loss {loss:.3f}")
+        line(f"{run.name}: epoch {epoch} of {epochs}, loss {loss:.3f}")
 
-
-def _advance(update: Callable[..., None], task: Any, name: str) -> OnEpoch:
-    return lambda epoch, loss: update(task, completed=epoch, description=f"{name}, loss {loss:.3f}")
+    return advance

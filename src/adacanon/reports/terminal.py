@@ -1,7 +1,6 @@
 """What the command shows on the terminal, as rich tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from adacanon.reports.doctor_page import verdict
@@ -91,24 +90,6 @@ def show_data_sets(data_sets: DataSets) -> None:
 def _figure(value: float) -> str:
     """Counts are whole, averages are not."""
     return str(value) if isinstance(value, int) else f"{value:.2f}"
-
-
-@contextmanager
-def passes_bar(name: str, *, show: bool = True) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar, as a function of what is done and of all."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), disable=not show) as bars:
-        task = bars.add_task(name, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 def show_verdicts(diagnosis: Mapping[str, Any]) -> None:
