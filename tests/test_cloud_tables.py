@@ -15,6 +15,7 @@ from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
 from adacanon.experiments import modelnet, shapenet
 from adacanon.experiments.cloud_methods import ADAPTIVE, DRAWN, build, method_of
 from adacanon.experiments.cloud_searches import searches
+from adacanon.experiments.held_out_clouds import ALL, HELD_OUT, UNCALIBRATED, WHOLE
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.posed_clouds import VERTICAL, posed, turned
 from adacanon.experiments.posed_shapes import PartFinder, part_figures, posed_shapes
@@ -30,9 +31,9 @@ from adacanon.training.records import read_records
 from small_clouds import POINTS, small_modelnet, small_shapenet
 
 TABLES_ON_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET)
-CELLS = [(table, row) for table in TABLES_ON_CLOUDS for row in table.rows]
+CELLS = [(table, row) for table in (*TABLES_ON_CLOUDS, HELD_OUT) for row in table.rows]
 FEW: Settings = {"epochs": 1, "batch": 8, "points": POINTS}
-FEW_DRAWS: Settings = {"draws": 3}
+FEW_OF_ITS_OWN: Settings = {"draws": 3, "held_out": 3}
 
 
 @pytest.fixture(autouse=True)
@@ -44,9 +45,8 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small_run(table: Table, row: str, **options: Any) -> Run:
     full = table.settings(row, table.columns[0], "cpu")
-    return Run.of(
-        table.name, row, table.columns[0], 0, {**full, **FEW, **(FEW_DRAWS if "draws" in full else {}), **options}
-    )
+    few = {**FEW, **{name: value for name, value in FEW_OF_ITS_OWN.items() if name in full}}
+    return Run.of(table.name, row, table.columns[0], 0, {**full, **few, **options})
 
 
 def figures(metrics: dict[str, float]) -> dict[str, float]:
@@ -139,6 +139,39 @@ class TestSettings:
     def test_runs_on_a_vertical_axis_are_other_runs(self) -> None:
         assert "axis" not in modelnet.settings("PointNet", "", "cpu")
         assert modelnet.z_settings("PointNet", "", "cpu")["axis"] == "vertical"
+
+
+class TestHeldOut:
+    """What AC rows do is decided on training shapes."""
+
+    def test_no_test_shape_is_read(self) -> None:
+        data = small_modelnet(train=23)
+        parts = data.held_out(10)
+        assert parts.test.ids == ("0", "10", "20")
+        assert len(parts.train.ids) == 20
+        assert {*parts.train.ids, *parts.test.ids} == set(data.train.ids)
+        for part in (parts.train, parts.test):
+            index = torch.tensor([int(name) for name in part.ids])
+            assert torch.equal(part.points, data.train.points[index])
+            assert torch.equal(part.labels, data.train.labels[index])
+
+    def test_a_run_is_tested_on_the_shapes_held_out(self) -> None:
+        data = modelnet.clouds_of(small_run(HELD_OUT, "PCA-PointNet"))
+        assert (len(data.parts.train), len(data.parts.test)) == (5, 3)
+
+    @pytest.mark.parametrize("backbone", ["PointNet", "DGCNN"])
+    def test_rows_are_those_of_modelnet_but_for_what_they_go_without(self, backbone: str) -> None:
+        own = {"held_out": 10}
+        as_it_is = modelnet.settings(f"AC-{backbone}", "accuracy", "cpu")
+        assert HELD_OUT.settings(f"AC-{backbone}", "accuracy", "cpu") == {**as_it_is, **own}
+        variants = {WHOLE: {"size", "calibration"}, ALL: {"forms"}, UNCALIBRATED: {"calibration"}}
+        for variant, without in variants.items():
+            left = {name: value for name, value in as_it_is.items() if name not in without}
+            assert HELD_OUT.settings(f"AC-{backbone}{variant}", "accuracy", "cpu") == {**left, **own}
+
+    def test_whole_clouds_are_searched_by_their_anchors(self) -> None:
+        options = HELD_OUT.settings(f"AC-PointNet{WHOLE}", "accuracy", "cpu")
+        assert searches(options, samples=8) == (AnchoredSearch(24), None)
 
 
 class TestPublished:

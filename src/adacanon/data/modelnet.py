@@ -5,6 +5,7 @@ points. They are centred and scaled again after reading. "Up" is the second axis
 """
 
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +39,10 @@ class Clouds:
     labels: Tensor
     ids: tuple[str, ...]
 
+    def where(self, mask: Tensor) -> "Clouds":
+        """The shapes that a mask (samples,) is true for."""
+        return Clouds(self.points[mask], self.labels[mask], tuple(compress(self.ids, mask.tolist())))
+
 
 @dataclass(frozen=True)
 class ModelNet:
@@ -46,6 +51,11 @@ class ModelNet:
     train: Clouds
     test: Clouds
     class_names: tuple[str, ...]
+
+    def held_out(self, every: int) -> "ModelNet":
+        """The training part alone, every so manyth shape of it in the place of the test shapes."""
+        chosen = torch.arange(len(self.train.labels)) % every == 0
+        return ModelNet(self.train.where(~chosen), self.train.where(chosen), self.class_names)
 
 
 def load_modelnet(classes: Literal[40, 10] = 40, points: int = 1024, *, folder: Path | None = None) -> ModelNet:

@@ -15,11 +15,14 @@ ANCHORED: Settings = {"anchors": 24, "size": 32, "calibration": 4, **FEW}
 
 
 def searches(options: Settings, *, samples: int) -> Searches:
-    """With anchors, principal axes in any order: on the whole cloud, in training on a view. Random draws on the whole
-    cloud without a size; with slots, searches that learn.
+    """With anchors, principal axes in any order; without, random draws, and with slots searches that learn.
+
+    With a size, training searches on a view of so many points; random draws do so in evaluation too.
     """
     if "anchors" in options:
         anchors = AnchoredSearch(options["anchors"])
+        if "size" not in options:
+            return anchors, None
         known = Calibration(options["calibration"]) if "calibration" in options else None
         return anchors, CoarseToFine(
             anchors, options["size"], contenders=0, pilot=False, reduced=False, calibration=known

@@ -105,8 +105,9 @@ def kept_or_trained(run: Run, sitting: Sitting) -> CloudClassifier:
 def clouds_of(run: Run) -> PosedClouds:
     """The data of a run in their poses."""
     options = run.options()
+    shapes = modelnet(options["classes"], options["points"])
     return posed(
-        modelnet(options["classes"], options["points"]),
+        shapes.held_out(options["held_out"]) if "held_out" in options else shapes,
         seed=run.split,
         fixed=options.get("fixed", False),
         axis=VERTICAL if options.get("axis") == "vertical" else None,

@@ -8,6 +8,7 @@ from adacanon.experiments.cifar import CIFAR
 from adacanon.experiments.continuity import CONTINUITY
 from adacanon.experiments.fast_clouds import FAST_CLOUDS
 from adacanon.experiments.fast_graphs import FAST_GRAPHS
+from adacanon.experiments.held_out_clouds import HELD_OUT
 from adacanon.experiments.invariance import INVARIANCE
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.rotated_mnist import ROTATED_MNIST
@@ -21,7 +22,7 @@ from adacanon.experiments.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_LEVERS
 from adacanon.experiments.tu_runtime import TU_RUNTIME
 
 _GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_LEVERS, TU_RUNTIME)
-_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET, STABILITY, CONTINUITY, INVARIANCE)
+_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET, STABILITY, CONTINUITY, INVARIANCE, HELD_OUT)
 _IMAGES = (CIFAR, ROTATED_MNIST)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 TABLES: dict[str, Table] = {
