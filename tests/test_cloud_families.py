@@ -224,6 +224,16 @@ class TestParts:
             torch.testing.assert_close(alone.parameters[0], padded.parameters[i])
             torch.testing.assert_close(alone.logits[0], padded.logits[i, real])
 
+    def test_much_padding_rounds_no_difference_between_poses_away(self) -> None:
+        """In float32, with a thousand places of padding for every point."""
+        generator = torch.Generator().manual_seed(1)
+        answers = 0.1 * torch.randn(200, 16, PARTS, generator=generator)
+        padded = torch.cat([answers, answers.new_zeros(200, 16_000, PARTS)], 1)
+        exact = NegativeEntropy()(answers.double())
+        ranks = NegativeEntropy().rank(padded)
+        shifted = exact + answers.shape[1] * math.log(PARTS)
+        torch.testing.assert_close(ranks.double(), shifted, rtol=0, atol=1e-2 * float(shifted.std()))
+
     def test_the_category_is_handed_on(self) -> None:
         model = self.model()
         other = model((points(), categories().roll(1, 1)))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from adacanon.data.modelnet import load_modelnet
 from adacanon.errors import InputError, ShapeError
-from adacanon.points import ball_query, farthest_points, nearest_neighbours
+from adacanon.points import ball_query, farthest_points, nearest_neighbours, neighbours
 from adacanon.points.neighbours import smallest, squared_distances
 from adacanon.spaces import SO3
 
@@ -219,11 +219,25 @@ def test_smallest_with_ties_gives_distinct_columns(generator: torch.Generator) -
     assert all(len(set(row)) == 20 for row in indices.tolist())
 
 
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("channels", [3, 16])
+def test_clouds_looked_at_together_are_looked_at_alone(
+    channels: int, masked: bool, generator: torch.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of several clouds, the last of them smaller."""
+    x = torch.randn(11, 20, channels, generator=generator)
+    mask = torch.arange(20) < torch.arange(10, 21)[:, None] if masked else None
+    alone = [nearest_neighbours(x[i : i + 1], 6, mask=None if mask is None else mask[i : i + 1]) for i in range(len(x))]
+    for blocks in (1, 4, 11):
+        monkeypatch.setattr(neighbours, "DISTANCES_AT_ONCE", blocks * 20 * 20)
+        assert torch.equal(nearest_neighbours(x, 6, mask=mask), torch.cat(alone))
+
+
 @pytest.mark.parametrize("channels", [3, 8, 9, 64])
 def test_small_distances_survive_far_from_the_origin(channels: int, generator: torch.Generator) -> None:
     x = torch.randn(30, channels, generator=generator) * 1e-3 + 100
     exact = torch.cdist(x.double(), x.double(), compute_mode="donot_use_mm_for_euclid_dist").square()
-    torch.testing.assert_close(squared_distances(x, x).double(), exact, rtol=1e-5, atol=1e-14)
+    torch.testing.assert_close(squared_distances(x[None], x[None])[0].double(), exact, rtol=1e-5, atol=1e-14)
 
 
 POINTS_OF_INTEREST = torch.zeros(2, 10, 3)
@@ -238,6 +252,8 @@ POINTS_OF_INTEREST = torch.zeros(2, 10, 3)
         (lambda x: farthest_points(x.long(), 3), r"floating-point.*got torch.int64"),
         (lambda x: farthest_points(x, 3, mask=torch.arange(10).expand(2, 10) < 2), r"at least 3 .*cloud 0 has 2"),
         (lambda x: nearest_neighbours(x, 11), r"nearest_neighbours expects k in 1..10.*got 11"),
+        (lambda x: nearest_neighbours(x, 3.0), r"expects k in 1..10.*got 3.0. Hint: a whole number"),
+        (lambda x: nearest_neighbours(x, 3, queries=x.numpy()), r"expects queries as a tensor, got ndarray"),
         (
             lambda x: nearest_neighbours(x, 2, queries=x[..., :2]),
             r"queries of shape \(2, queries, 3\).*\(2, 10, 2\)",

@@ -234,6 +234,7 @@ def test_it_is_a_network_like_any_other_to_the_wrapper(clouds: Tensor) -> None:
         (torch.zeros(4, 30, 6), None, r"got \(4, 30, 6\). Hint: .*channels=6"),
         (torch.zeros(4, 0, 3), None, r"clouds without points"),
         ("cloud", None, r"got str. Hint: torch.as_tensor"),
+        ((torch.zeros(2, 5, 3), torch.ones(2, 5)), None, r"got tuple. Hint: .*Unpacked\(network\)"),
         (torch.zeros(4, 30, 3).int(), None, r"got torch.int32. Hint: points.float\(\)"),
         (torch.zeros(1, 30, 3), None, r"needs two of them, got 1. Hint: model.eval\(\)"),
         (torch.zeros(4, 30, 3), torch.ones(4, 29).bool(), r"mask of shape \(4, 30\).*got \(4, 29\)"),

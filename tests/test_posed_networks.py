@@ -1,5 +1,6 @@
 """Learned canonicalization, PCA alignment and PCA frame averaging: rotations, invariance, degenerate clouds."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -228,6 +229,28 @@ class TestLearned:
         assert points.grad is not None
         assert points.grad.isfinite().all()
         assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+    @pytest.mark.parametrize("padding", [math.nan, math.inf, 1e3])
+    @pytest.mark.parametrize("name", WRAPPERS)
+    def test_padding_enters_no_derivative(self, clouds: Tensor, name: str, padding: float) -> None:
+        mask = torch.arange(POINTS).expand(BATCH, POINTS) < POINTS - 3
+        model, gradients = network(name), []
+        for value in (0.0, padding):
+            points = clouds.masked_fill(~mask.unsqueeze(2), value).requires_grad_()
+            model.zero_grad()
+            model(points, mask=mask).square().sum().backward()
+            assert points.grad is not None
+            gradients.append([points.grad, *(p.grad for p in model.parameters() if p.grad is not None)])
+        assert len(gradients[0]) > 5
+        torch.testing.assert_close(gradients[1], gradients[0], rtol=0, atol=1e-10)
+
+    def test_vectors_without_a_length(self) -> None:
+        vectors = torch.full((1, 3, 3), 1e-40, requires_grad=True)
+        rotations = proper_rotations(vectors)
+        rotations.sin().sum().backward()
+        assert_rotations(rotations.double())
+        assert vectors.grad is not None
+        assert vectors.grad.isfinite().all()
 
     def test_too_few_points(self, clouds: Tensor) -> None:
         with pytest.raises(InputError, match="FrameNetwork needs at least 6 points in every cloud, got 5"):

@@ -110,6 +110,26 @@ def test_the_store_is_saved_with_the_model(wrap) -> None:
     torch.testing.assert_close(other(clouds(), ids=IDS), model(clouds(), ids=IDS))
 
 
+def test_a_loaded_store_is_a_copy() -> None:
+    """What is learnt after loading changes neither the model that it came from nor the state."""
+
+    def build(samples: int) -> Canonicalized:
+        return Canonicalized(network(), Rotations(), Remembered(RandomSearch(3), samples=samples)).train()
+
+    model, other = build(5), build(5)
+    model(clouds(), ids=IDS)
+    state = model.state_dict()
+    before = copy.deepcopy(model.learnt[0].get_extra_state())
+    other.load_state_dict(state)
+    other(clouds(), ids=torch.tensor([4, 1, 3]))
+    assert torch.equal(model.learnt[0].known, before["known"])
+    assert torch.equal(model.learnt[0].winners, before["winners"])
+    assert not torch.equal(other.learnt[0].winners, before["winners"])
+    for samples in (3, 9):
+        with pytest.raises(InputError, match=f"A memory of {samples} samples cannot take the state of one of 5"):
+            build(samples).load_state_dict(state)
+
+
 def test_a_search_that_serves_twice_is_saved_once() -> None:
     search = Remembered(RandomSearch(3), samples=5)
     assert len(Canonicalized(network(), Rotations(), search, in_training=search).learnt) == 1

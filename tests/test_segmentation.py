@@ -163,6 +163,11 @@ class TestErrors:
         with pytest.raises(ShapeError, match=rf"{name} expects categories of shape \(4, 5\), one-hot.*one_hot"):
             network(name)(clouds, torch.tensor([0, 3, 3, 1]))
 
+    @pytest.mark.parametrize("build", [DGCNNSegmentation, VNDGCNNSegmentation, VNPointNetSegmentation])
+    def test_a_point_has_neighbours(self, build: type) -> None:
+        with pytest.raises(InputError, match=f"{build.__name__} needs at least one neighbour.*got k=0"):
+            build(k=0)
+
     @pytest.mark.parametrize("name", BUILDERS)
     def test_shapes(self, clouds: Tensor, name: str) -> None:
         with pytest.raises(ShapeError, match=rf"{name} expects points.*\(batch, points, 3\).*points.mT"):

@@ -309,6 +309,26 @@ def test_reduced_precision_is_close(build: Callable[..., nn.Module], generator: 
     assert (low - model(clouds)).abs().max() < 0.1 * model(clouds).std()
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_weights_of_reduced_precision_are_refused(dtype: torch.dtype, generator: torch.Generator) -> None:
+    clouds = torch.randn(4, 24, 3, generator=generator)
+    with pytest.raises(InputError, match=f"float32 or float64, got {dtype}.*torch.autocast"):
+        VNDGCNN(10, k=8).to(dtype)(clouds.to(dtype))
+
+
+def test_layers_on_single_vectors_and_on_tables_of_them(generator: torch.Generator) -> None:
+    vectors = torch.randn(3, 4, 5, CHANNELS, generator=generator)
+    for layer in (VNLeakyReLU(CHANNELS), VNBatchNorm(CHANNELS).eval()):
+        torch.testing.assert_close(layer(vectors)[:, 2, 3], layer(vectors[:, 2, 3]))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_invariants_of_few_channels_depend_on_the_input(channels: int, generator: torch.Generator) -> None:
+    torch.manual_seed(0)
+    numbers = VNInvariant(channels).eval()(torch.randn(3, ROWS, channels, generator=generator))
+    assert numbers.flatten(1).std(0).max() > 1e-5
+
+
 @pytest.mark.parametrize(("inputs", "outputs"), [(5, 11), (8, 11), (5, 16), (8, 16), (1, 1)])
 def test_products_into_wider_arrays_are_linear_layers(inputs: int, outputs: int, generator: torch.Generator) -> None:
     sizes = (3, ROWS, inputs), (outputs, inputs), (3, ROWS, outputs)

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from adacanon.errors import InputError
+
 ALIGNED = 8
 """Numbers of single precision in 32 bytes."""
 
@@ -24,6 +26,11 @@ def product(rows: Tensor, weight: Tensor) -> Tensor:
         >>> product(torch.ones(2, 3), torch.ones(5, 3)).shape
         torch.Size([2, 5])
     """
+    if weight.dtype in (torch.float16, torch.bfloat16):
+        raise InputError(
+            f"Vector neurons have weights of float32 or float64, got {weight.dtype}: lengths and angles need them. "
+            "Hint: model.float(), and torch.autocast for reduced precision"
+        )
     aligned = not any(size % ALIGNED for size in weight.shape)
     if aligned or rows.device.type != "cpu" or torch.is_autocast_enabled("cpu"):
         return functional.linear(rows, weight)

@@ -66,6 +66,8 @@ class LearnedCanonicalization(nn.Module):
 
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("LearnedCanonicalization", points, others, mask)
+        if mask is not None:  # padding may be anything, and would enter the derivatives by the rotation
+            points = points.masked_fill(~mask.unsqueeze(2), 0)
         return called(self.network, turned(points, self.rotations(points, mask)), *others, mask=mask)
 
     def rotations(self, points: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -109,7 +111,7 @@ def proper_rotations(vectors: Tensor) -> Tensor:
         >>> proper_rotations(torch.tensor([[[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, -1.0]]]))[0].tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    largest = vectors.detach().abs().amax((1, 2), keepdim=True).clamp(min=torch.finfo(vectors.dtype).tiny)
+    largest = vectors.detach().abs().amax((1, 2), keepdim=True).clamp(min=torch.finfo(vectors.dtype).tiny ** 0.5)
     axes = torch.eye(3, dtype=vectors.dtype, device=vectors.device).expand_as(vectors)
     candidates = torch.cat([vectors / largest, axes], 1)
     first = _first_direction(candidates)

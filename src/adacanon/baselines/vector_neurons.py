@@ -68,7 +68,7 @@ class VNBatchNorm(nn.Module):
         """
         if not self.norm.training:
             return self.with_statistics(*running_statistics(self.norm))
-        return self.with_batch(*norm_statistics(vectors.flatten(1, -2)), vectors[0, ..., 0].numel())
+        return self.with_batch(*norm_statistics(vectors.reshape(3, -1, vectors.shape[-1])), vectors[0, ..., 0].numel())
 
     def with_batch(self, mean: Tensor, variance: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """The same from the statistics of ``count`` lengths."""
@@ -97,7 +97,7 @@ class VNLeakyReLU(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         one = vectors.new_ones(vectors.shape[-1])
-        rows, directions = vectors.flatten(1, -2), self.direction(vectors).flatten(1, -2)
+        rows, directions = (x.reshape(3, -1, x.shape[-1]) for x in (vectors, self.direction(vectors)))
         return activate(rows, directions, one, torch.zeros_like(one), self.slope).view_as(vectors)
 
 
@@ -209,9 +209,9 @@ class VNInvariant(nn.Module):
 
     def __init__(self, channels: int, *, slope: float = SLOPE) -> None:
         super().__init__()
-        self.first = VNLayer(channels, channels // 2, slope=slope)
-        self.second = VNLayer(channels // 2, channels // 4, slope=slope)
-        self.last = VNLinear(channels // 4, 3)
+        half, quarter = max(1, channels // 2), max(1, channels // 4)
+        self.first, self.second = VNLayer(channels, half, slope=slope), VNLayer(half, quarter, slope=slope)
+        self.last = VNLinear(quarter, 3)
 
     def forward(self, vectors: Tensor) -> Tensor:
         return coordinates(vectors, self.last(self.second(self.first(vectors))))

@@ -1,5 +1,6 @@
 """Priors :math:`h_d` on the output of the network (paper: section "Prior Maximization Adaptive Canonicalization")."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,9 @@ class NegativeEntropy(Prior):
     r"""One shared form for all outputs, the one of least entropy:
     :math:`h(x) = \sum_n \sum_d p_{nd} \log p_{nd}` with :math:`p_n` the softmax over classes of point or pixel n.
 
+    The search ranks by :math:`h + N\log D` for N points and D classes: what is certain of nothing, such as padding that
+    a network answers with zeros, adds nothing to it, and rounds nothing away.
+
     Outputs have shape (pairs, ..., classes).
     """
 
@@ -104,13 +108,20 @@ class NegativeEntropy(Prior):
         return True
 
     def __call__(self, outputs: Tensor) -> Tensor:
+        return self._of_points(outputs).sum(1, keepdim=True)
+
+    def rank(self, outputs: Tensor) -> Tensor:
+        return (self._of_points(outputs) + math.log(outputs.shape[-1])).sum(1, keepdim=True)
+
+    def _of_points(self, outputs: Tensor) -> Tensor:
+        """(pairs, ..., classes) -> (pairs, points)"""
         if outputs.dim() < 2:
             raise ShapeError(
                 f"NegativeEntropy expects outputs of shape (pairs, ..., classes), got {tuple(outputs.shape)}"
             )
         log_p = outputs.log_softmax(-1)
         plogp = torch.where(log_p > -torch.inf, log_p.exp() * log_p, 0.0)
-        return plogp.flatten(1).sum(1, keepdim=True)
+        return plogp.unsqueeze(1).sum(-1).flatten(1)
 
 
 def _class_scores(outputs: Tensor) -> Tensor:

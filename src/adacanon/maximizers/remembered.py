@@ -73,7 +73,14 @@ class Memory(nn.Module):
         return {"winners": self.winners, "known": self.known}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        self.winners, self.known = state["winners"], state["known"]
+        winners, known = state["winners"], state["known"]
+        if len(known) != self.samples:
+            raise InputError(
+                f"A memory of {self.samples} samples cannot take the state of one of {len(known)}. "
+                "Hint: samples= is the size of the training set, the same as before"
+            )
+        self.winners = None if winners is None else map_tensors(Tensor.clone, winners)  # it is written in place
+        self.known = known.clone()
 
 
 class Remembered(CandidateSearch):

@@ -12,7 +12,7 @@ def check_clouds(caller: str, points: Tensor, channels: int | None = None, *, ma
     """
     expected = f"{caller} expects points of shape (batch, points, {channels or 'channels'})"
     if not isinstance(points, Tensor):
-        raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: torch.as_tensor(points)")
+        raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: {_hint_without_tensor(points)}")
     if points.dim() != 3 or (channels is not None and points.shape[-1] != channels):
         raise ShapeError(f"{expected}, got {tuple(points.shape)}. Hint: {_hint(points, channels)}")
     if points.shape[1] == 0:
@@ -63,6 +63,12 @@ def check_enough(caller: str, points: Tensor, least: int) -> None:
             f"{caller} needs at least {least} points in every cloud, got {points.shape[1]}. "
             "Hint: sample more points, or ask for fewer neighbours or centres"
         )
+
+
+def _hint_without_tensor(points: object) -> str:
+    if isinstance(points, tuple | list) and any(isinstance(x, Tensor) for x in points):
+        return "a network takes a mask or a category beside the points as further arguments: Unpacked(network)"
+    return "torch.as_tensor(points)"
 
 
 def _hint(points: Tensor, channels: int | None) -> str:

@@ -78,6 +78,8 @@ class PartSegmentation(nn.Module, ABC):
 
     def __init__(self, categories: int, *, least: int = 1) -> None:
         super().__init__()
+        if least < 1:
+            raise InputError(f"{type(self).__name__} needs at least one neighbour, the point itself, got k={least}")
         self.categories, self.least = categories, least
 
     def forward(self, points: Tensor, categories: Tensor, mask: Tensor | None = None) -> Tensor:
