@@ -93,6 +93,13 @@ class TestKeptNetworks:
             modelnet.kept_or_trained(network_run("PointNet", epochs=epochs), Sitting())
         assert len(trainings) == 2
 
+    def test_other_data_are_another_network(self, trainings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        """Settings name neither the file nor the shapes that it holds."""
+        for data in (small_modelnet(8), small_modelnet(10), small_modelnet(8)):
+            monkeypatch.setattr(modelnet, "modelnet", lambda classes, points, data=data: data)
+            modelnet.kept_or_trained(network_run("PointNet"), Sitting())
+        assert len(trainings) == 2
+
     def test_reading_a_network_draws_nothing_from_the_callers_random_state(self) -> None:
         modelnet.kept_or_trained(network_run("PointNet"), Sitting())
         before = torch.get_rng_state()
@@ -101,8 +108,8 @@ class TestKeptNetworks:
 
     def test_a_file_that_does_not_fit_is_named(self) -> None:
         run = network_run("PointNet")
-        kept.keep(run, nn.Linear(2, 2))
-        with pytest.raises(DataError, match=rf"{run.key}.pt does not fit the network of PointNet.*Hint: remove"):
+        kept.keep(run, nn.Linear(2, 2), modelnet.clouds_of(run).fingerprint)
+        with pytest.raises(DataError, match=rf"{run.key}-\w+.pt does not fit the network of PointNet.*Hint: remove"):
             modelnet.kept_or_trained(run, Sitting())
 
 

@@ -11,7 +11,7 @@ import torch
 from adacanon import cli
 from adacanon.cli import main
 from adacanon.data.tu import NAMES
-from adacanon.experiments.run import Run
+from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.tables import TABLES
 from adacanon.training.records import read_records
 from tiny_table import TINY
@@ -145,7 +145,32 @@ class TestRun:
         assert main(command) == 1
         shown = capsys.readouterr()
         assert shown.err == "failed: B, accuracy, split 1: IndexError: out of range\n"
-        assert "Missing runs: B / accuracy: 0 of 1" in shown.out
+        assert "Missing runs" not in shown.out  # there is no figure to show
+
+    def test_runs_that_fail_for_one_reason_have_one_line_and_the_others_are_shown(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def settings(row: str, column: str, preset: str) -> Settings:
+            return {"epochs": 1, **({"end": "raises"} if row == "B" else {})}
+
+        monkeypatch.setitem(TABLES, "tiny", replace(TINY, settings=settings))
+        assert main(["run", "tiny", "--threads", "1", "--results", str(tmp_path)]) == 1
+        shown = capsys.readouterr()
+        assert shown.err == "failed: B, accuracy, split 1 and 1 more run: IndexError: out of range\n"
+        assert "Missing runs: B / accuracy: 0 of 2" in shown.out
+
+    @pytest.mark.parametrize("option", ["--rows", "--datasets"])
+    @pytest.mark.parametrize("words", [[""], [","], ["", " "]])
+    def test_an_empty_name_does_not_mean_all(
+        self, option: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", "toy", option, *words, "--results", str(tmp_path)]) == 2
+        assert "got an empty one. Hint: leave the option out for all" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("command", [["run", "toy"], ["figure", "stability"], ["demo"]])
+    def test_no_threads_are_refused(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert main([*command, "--threads", "0"]) == 2
+        assert "At least one thread is needed, got threads=0" in capsys.readouterr().err
 
     def test_an_interrupt_says_that_nothing_is_lost(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

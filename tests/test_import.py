@@ -335,6 +335,6 @@ def test_what_the_loader_refuses_is_not_kept(tmp_path: Path) -> None:
     for part in ("train", "test"):
         file = folder / f"modelnet10_{part}.txt"
         file.write_text(file.read_text().split("\n", 1)[1])
-    with pytest.raises(DataError, match="must mark shapes of 10 classes, got 9"):
+    with pytest.raises(DataError, match="must mark shapes of the same 10 classes in both parts, got 9"):
         import_folder(folder, tmp_path / "data", points=POINTS)
     assert not list((tmp_path / "data" / "pointclouds").iterdir())

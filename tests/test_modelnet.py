@@ -102,8 +102,8 @@ def spoiled(value: float) -> Callable[[np.ndarray], np.ndarray]:
     return change
 
 
-def in_one_place(points: np.ndarray) -> np.ndarray:
-    points[3] = points[3, 0]
+def in_one_place(points: np.ndarray, count: int = 16) -> np.ndarray:
+    points[3, :count] = points[3, 0]
     return points
 
 
@@ -138,8 +138,9 @@ def test_malformed_files_get_an_error_that_names_the_file(
 @pytest.mark.parametrize(
     ("marks", "message"),
     [
-        (np.zeros(80, bool), r"10 classes, got 5"),
-        (np.arange(80) % 2 == 0, r"10 classes, got 40"),
+        (np.zeros(80, bool), r"10 classes in both parts, got 0 classes in train and 5 in test"),
+        (np.arange(80) % 2 == 0, r"10 classes in both parts, got 40 classes in train and 5 in test"),
+        (np.zeros(78, bool), r"modelnet40.npz: expected train_in_modelnet10 of shape \(80\).*got \(78,\)"),
         (np.zeros(80), r"train_in_modelnet10.*kind b"),
     ],
 )
@@ -148,6 +149,14 @@ def test_marks_of_modelnet10_are_checked(tmp_path: Path, marks: np.ndarray, mess
     content["test_in_modelnet10"] &= content["test_labels"] < 20
     with pytest.raises(DataError, match=message):
         load_modelnet(10, 16, folder=write(tmp_path, content))
+
+
+def test_only_points_that_are_read_are_looked_at(tmp_path: Path) -> None:
+    content = arrays()
+    folder = write(tmp_path, content | {"train_points": in_one_place(content["train_points"], 8)})
+    assert load_modelnet(40, 16, folder=folder).train.points.isfinite().all()
+    with pytest.raises(DataError, match=r"not all the same in train_points.*train_0003"):
+        load_modelnet(40, 8, folder=folder)
 
 
 def test_a_file_cut_anywhere_is_refused(folder: Path) -> None:

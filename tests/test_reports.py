@@ -7,8 +7,9 @@ import pytest
 
 from adacanon.experiments.run import Run
 from adacanon.experiments.tables import TABLES, published
-from adacanon.reports.render import headings, table_rows, to_html, to_markdown
+from adacanon.reports.render import lines, to_html, to_markdown
 from adacanon.reports.summary import Summary, summarise
+from adacanon.reports.terminal import show_summary
 from adacanon.training.records import Record, read_records
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -44,20 +45,46 @@ class TestReports:
 
     def test_further_metrics_are_means_under_their_headings(self) -> None:
         summary = self.summary(also=(("epochs", "epochs"), ("unknown", "not there")))
-        assert headings(summary)[-2:] == ("epochs", "not there")
-        assert [row[-2:] for row in table_rows(summary)] == [("100.00", "–"), ("–", "–")]
+        headings, *rows = lines(summary)
+        assert headings[-2:] == ("runs", "epochs")
+        assert [row[-1] for row in rows] == ["100.00", "–"]
+
+    def test_fields_that_no_cell_has_are_left_out(self) -> None:
+        records = [{"row": "A", "column": "x", "metrics": {"accuracy": 1.0}, "seconds": 1}]
+        summary = summarise("Title", records, expected={("A", "x"): 1}, published={}, also=(("loss", "loss"),))
+        assert lines(summary) == (("method", "ours", "runs"), ("A", "1.00", "1/1"))
+        empty = summarise("Title", [], expected={("A", "x"): 1, ("A", "y"): 1}, published={})
+        assert lines(empty)[0] == ("method", "column", "ours", "runs")
+
+    @pytest.mark.parametrize("width", [60, 80, 200])
+    def test_every_figure_is_legible_on_a_narrow_terminal(
+        self, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", str(width))
+        also = tuple((f"m{i}", f"metric {i}") for i in range(9))
+        name = "A method with a long name"
+        metrics = {"accuracy": 93.25, **{f"m{i}": i + 0.25 for i in range(9)}}
+        records = [{"row": name, "column": "x", "metrics": metrics, "seconds": 1}]
+        show_summary(summarise("Title", records, expected={(name, "x"): 1}, published={}, also=also))
+        printed = capsys.readouterr().out
+        assert all(f" {value:.2f} " in printed for value in metrics.values())
+        assert all(heading in printed for _, heading in also)
+        assert printed.count(name) == {60: 5, 80: 3, 200: 1}[width]
+        assert max(map(len, printed.splitlines())) <= width
 
     @pytest.mark.parametrize(
         ("value", "shown"), [(93.0, "93.00"), (0.5, "0.50"), (0.0217, "0.022"), (1e-9, "0.00"), (68691.0, "68,691")]
     )
     def test_small_figures_show_two_digits_and_large_ones_no_decimals(self, value: float, shown: str) -> None:
         records = [{"row": "A", "column": "x", "metrics": {"accuracy": value}, "seconds": 1}]
-        (row,) = table_rows(summarise("Title", records, expected={("A", "x"): 1}, published={}))
-        assert row[2] == shown
+        _, row = lines(summarise("Title", records, expected={("A", "x"): 1}, published={}))
+        assert row[1] == shown
 
     def test_json_has_the_promised_shape(self) -> None:
-        assert set(self.summary().as_json()["A"]["x"]) == {"paper", "mean", "std", "sem", "n"}
-        assert self.summary().as_json()["<B>"]["x"] == {"paper": None, "mean": None, "std": None, "sem": None, "n": 0}
+        found = self.summary(also=(("epochs", "epochs run"),)).as_json()
+        assert set(found["A"]["x"]) == {"paper", "mean", "std", "sem", "n", "expected", "epochs run"}
+        nothing = dict.fromkeys(("paper", "mean", "std", "sem", "epochs run"))
+        assert found["<B>"]["x"] == {**nothing, "n": 0, "expected": 1}
 
     def test_missing_runs_are_named_in_every_format(self) -> None:
         assert "<B> / x: 0 of 1" in to_markdown(self.summary())

@@ -13,7 +13,7 @@ try:
 except ModuleNotFoundError as error:
     raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
-from adacanon.errors import AdacanonError
+from adacanon.errors import AdacanonError, InputError
 from adacanon.experiments.cloud_figures import write_figure
 from adacanon.experiments.data_sets import clouds, graphs
 from adacanon.experiments.import_data import describe_import
@@ -79,14 +79,13 @@ class Execute:
     """Folder of the records."""
 
     def __call__(self) -> int:
-        import torch
-
-        torch.set_num_threads(max(1, self.threads))
+        _set_threads(self.threads)
         table, file = _table(self.table, self.results)
         runs = _runs(table, self.rows, self.datasets, self.splits, self.preset)
         self.results.mkdir(parents=True, exist_ok=True)
         failures = run_missing(table, runs, file, jobs=self.jobs, seconds_between=self.seconds_between)
-        show_summary(summary_of(table, runs, file))
+        if len(failures) < len(runs):
+            show_summary(summary_of(table, runs, file))
         return _report_failures(failures)
 
 
@@ -180,9 +179,7 @@ class Figure:
     """Folder of pages; they hold points of the data sets, which may not be passed on."""
 
     def __call__(self) -> int:
-        import torch
-
-        torch.set_num_threads(max(1, self.threads))
+        _set_threads(self.threads)
         rows = _names(self.rows)
         for path in write_figure(self.name, self.results, self.pages, preset=self.preset, rows=rows):
             print(path)
@@ -199,11 +196,9 @@ class Demo:
     """Threads of torch; two, or ``OMP_NUM_THREADS``."""
 
     def __call__(self) -> int:
-        import torch
-
         from adacanon.experiments.demo import demo
 
-        torch.set_num_threads(max(1, self.threads))
+        _set_threads(self.threads)
         summary, page, failures = demo(self.folder)
         show_summary(summary)
         print(f"The page with the picture: {page}")
@@ -267,12 +262,11 @@ class Doctor:
     """Of the samples and the transformations."""
 
     def __call__(self) -> int:
-        import torch
 
         from adacanon.data.labelled import load_labelled
         from adacanon.diagnosis import doctor, load_model
 
-        torch.set_num_threads(max(1, self.threads))
+        _set_threads(self.threads)
         network = load_model(self.model, trust=self.trust, weights=self.weights)
         data = load_labelled(self.data, limit=self.limit, size=self.size, channels=self.channels, seed=self.seed)
         with passes_bar("forward passes") as on_progress:
@@ -323,6 +317,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
+def _set_threads(threads: int) -> None:
+    import torch
+
+    if threads < 1:
+        raise InputError(f"At least one thread is needed, got threads={threads}")
+    torch.set_num_threads(threads)
+
+
 def _runs(
     table: Table, rows: tuple[str, ...], columns: tuple[str, ...], splits: int | None, preset: Preset
 ) -> list[Run]:
@@ -335,7 +337,11 @@ def _runs(
 
 
 def _names(words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.strip() for word in words for name in word.split(",") if name.strip())
+    """Words at spaces or commas; without any, all are meant, but never by a name that is empty."""
+    names = tuple(name.strip() for word in words for name in word.split(",") if name.strip())
+    if words and not names:
+        raise InputError("Expected names of rows or columns, got an empty one. Hint: leave the option out for all")
+    return names
 
 
 def _table(name: str, results: Path) -> tuple[Table, Path]:
@@ -354,8 +360,14 @@ def _rendered(summary: Summary, format: str) -> str | None:
 
 
 def _report_failures(failures: list[str]) -> int:
+    """One line for runs that failed for the same reason."""
+    runs: dict[str, list[str]] = {}
     for failure in failures:
-        print(f"failed: {failure}", file=sys.stderr)
+        name, _, reason = failure.partition(": ")
+        runs.setdefault(reason, []).append(name)
+    for reason, (first, *others) in runs.items():
+        more = f" and {len(others)} more run{'s' * (len(others) > 1)}" * bool(others)
+        print(f"failed: {first}{more}: {reason}", file=sys.stderr)
     return 1 if failures else 0
 
 

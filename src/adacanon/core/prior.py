@@ -1,6 +1,5 @@
 """Priors :math:`h_d` on the output of the network (paper: section "Prior Maximization Adaptive Canonicalization")."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -111,7 +110,8 @@ class NegativeEntropy(Prior):
         return self._of_points(outputs).sum(1, keepdim=True)
 
     def rank(self, outputs: Tensor) -> Tensor:
-        return (self._of_points(outputs) + math.log(outputs.shape[-1])).sum(1, keepdim=True)
+        certain_of_nothing = torch.tensor(outputs.shape[-1], dtype=torch.float64).log()
+        return (self._of_points(outputs) + float(certain_of_nothing)).sum(1, keepdim=True)
 
     def _of_points(self, outputs: Tensor) -> Tensor:
         """(pairs, ..., classes) -> (pairs, points)"""

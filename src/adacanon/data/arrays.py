@@ -73,8 +73,9 @@ class Arrays:
         clouds = self.array(key, "f", (len(ids), None, 3))[rows]
         if points > clouds.shape[1]:
             raise InputError(f"{self.file} holds {clouds.shape[1]} points of every cloud, got points={points}")
+        clouds = clouds[:, :points]
         check_points(self.file, key, clouds, ids[rows])
-        return _normalise(torch.from_numpy(clouds[:, :points]).to(torch.float32, copy=True).contiguous())
+        return _normalise(torch.from_numpy(clouds).to(torch.float32, copy=True).contiguous())
 
 
 @contextmanager

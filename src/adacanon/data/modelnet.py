@@ -92,19 +92,23 @@ def modelnet_statistics(classes: Literal[40, 10]) -> Statistics | None:
 
 def _kept(arrays: Arrays) -> np.ndarray:
     """The classes of ModelNet10 among the forty, in order."""
-    labels = [
-        arrays.labels(f"{part}_labels", CLASSES)[arrays.array(f"{part}_in_modelnet10", "b", (None,))] for part in PARTS
-    ]
-    kept = np.unique(np.concatenate(labels))
-    if len(kept) != SUBSET:
-        raise DataError(f"{arrays.file}: in_modelnet10 must mark shapes of {SUBSET} classes, got {len(kept)}")
-    return kept
+    labels = {part: arrays.labels(f"{part}_labels", CLASSES) for part in PARTS}
+    train, test = (np.unique(of_part[_marks(arrays, part, of_part)]) for part, of_part in labels.items())
+    if len(train) != SUBSET or not np.array_equal(train, test):
+        raise DataError(
+            f"{arrays.file}: in_modelnet10 must mark shapes of the same {SUBSET} classes in both parts, got "
+            f"{len(train)} classes in train and {len(test)} in test"
+        )
+    return train
+
+
+def _marks(arrays: Arrays, part: str, labels: np.ndarray) -> np.ndarray:
+    return arrays.array(f"{part}_in_modelnet10", "b", (len(labels),))
 
 
 def _part(arrays: Arrays, part: str, kept: np.ndarray, points: int) -> Clouds:
     labels = arrays.labels(f"{part}_labels", CLASSES)
     ids = arrays.array(f"{part}_ids", "U", (len(labels),))
-    whole = len(kept) == CLASSES
-    rows = slice(None) if whole else arrays.array(f"{part}_in_modelnet10", "b", (len(labels),))
+    rows = slice(None) if len(kept) == CLASSES else _marks(arrays, part, labels)
     x = arrays.clouds(f"{part}_points", ids, points, rows)
     return Clouds(x, torch.from_numpy(np.searchsorted(kept, labels[rows])), tuple(ids[rows].tolist()))

@@ -71,6 +71,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     return {
         "accuracy": 100 * float((scores.argmax(1) == labels).double().mean()),
         **steadiness(learner.module, points, scores, seed=run.split, batch=batch),
+        "shapes": float(len(data.labels)),
         "train_loss": history.loss,
         "epochs": float(history.epoch),
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
@@ -87,18 +88,19 @@ def trained(run: Run, sitting: Sitting) -> tuple[CloudClassifier, History]:
         run, lambda: build(run.row, data, options, seed=run.split), data.parts, schedule_of(options), sitting
     )
     if run.split == 0:
-        keep(run, learner.module)
+        keep(run, learner.module, data.fingerprint)
     return learner, history
 
 
 def kept_or_trained(run: Run, sitting: Sitting) -> CloudClassifier:
     """The learner that an earlier run has left in the cache folder, or else trained now and kept, of whatever split."""
+    data = clouds_of(run)
     with torch.random.fork_rng(devices=[]):
-        learner = build(run.row, clouds_of(run), run.options(), seed=run.split)
-    if restored(run, learner.module):
+        learner = build(run.row, data, run.options(), seed=run.split)
+    if restored(run, learner.module, data.fingerprint):
         return learner
     learner, _ = trained(run, sitting)
-    keep(run, learner.module)
+    keep(run, learner.module, data.fingerprint)
     return learner
 
 

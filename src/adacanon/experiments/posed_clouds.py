@@ -1,5 +1,6 @@
 """Networks on clouds in random poses: what a training sees, and what it is tested on."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,6 +39,12 @@ class PosedClouds:
     fixed: bool = False
     axis: Axis | None = None
     expansion: int = 1
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all points and labels: other shapes, points or poses have another one."""
+        content = self.points.numpy().tobytes() + self.labels.numpy().tobytes()
+        return hashlib.sha256(content).hexdigest()[:12]
 
     def for_training(self, index: Tensor) -> Tensor:
         """Training clouds in the poses in which they are seen next."""

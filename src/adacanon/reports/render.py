@@ -2,11 +2,13 @@
 
 import html
 import math
-from collections.abc import Iterator
+from itertools import compress
 
 from adacanon.reports.summary import Cell, Summary
 
-FIGURES = ("paper", "ours", "± splits", "s.e.m.", "diff.", "runs")
+OURS, NOTHING = "ours", "–"
+FIGURES = ("paper", OURS, "± splits", "s.e.m.", "diff.", "runs")
+Line = tuple[str, ...]
 
 SMALLEST = 1e-4
 """What is smaller is shown as zero."""
@@ -21,28 +23,28 @@ th:first-child, td:first-child { text-align: left; } img { max-width: 100%; } li
 """
 
 
-def headings(summary: Summary) -> tuple[str, ...]:
-    """The names of the fields; a table with a single column does not repeat its name."""
-    return ("method", *(() if summary.single else ("column",)), *FIGURES, *summary.also)
-
-
-def table_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
-    """One line of text fields per cell."""
-    for row, columns in summary.cells.items():
-        for column, cell in columns.items():
-            yield (row, *(() if summary.single else (column,)), *fields(cell))
+def lines(summary: Summary) -> tuple[Line, ...]:
+    """The names of the fields, and one line of text fields per cell; fields that no cell has are left out, and a table
+    with a single column does not repeat its name.
+    """
+    headings = ("method", "column", *FIGURES, *summary.also)
+    cells = [(row, column, *fields(cell)) for row, columns in summary.cells.items() for column, cell in columns.items()]
+    empty = {"column"} if summary.single else set()
+    empty |= {name for name, *values in zip(headings, *cells, strict=True) if set(values) == {NOTHING}} - {OURS}
+    shown = [name not in empty for name in headings]
+    return tuple(tuple(compress(line, shown)) for line in (headings, *cells))
 
 
 def fields(cell: Cell) -> tuple[str, ...]:
     """Paper, ours, spread, standard error, difference, number of runs, and what else the table shows."""
     spread = "" if cell.paper_spread is None else f" ± {cell.paper_spread:.1f}"
-    paper = "–" if cell.paper is None else f"{cell.paper:.2f}{spread}"
+    paper = NOTHING if cell.paper is None else f"{cell.paper:.2f}{spread}"
     return (
         paper,
         _number(cell.mean),
         _number(cell.std),
         _number(cell.sem),
-        "–" if cell.difference is None else f"{cell.difference:+.2f}",
+        NOTHING if cell.difference is None else f"{cell.difference:+.2f}",
         f"{cell.n}/{cell.expected}",
         *(_number(value) for value in cell.also),
     )
@@ -51,33 +53,32 @@ def fields(cell: Cell) -> tuple[str, ...]:
 def to_markdown(summary: Summary) -> str:
     """A report that stands on its own."""
     overview = [] if summary.single else [OVERVIEW, "", markdown_overview(summary), ""]
-    lines = [f"# {summary.title}", "", *overview, markdown_table(summary), ""]
-    lines += [f"Time of the runs shown: {summary.hours:.2f} hours.", ""]
-    lines += [f"- {note}" for note in summary.notes]
-    lines += [f"- Missing runs: {gap}" for gap in summary.missing()]
-    return "\n".join(lines) + "\n"
+    text = [f"# {summary.title}", "", *overview, markdown_table(summary), ""]
+    text += [f"Time of the runs shown: {summary.hours:.2f} hours.", ""]
+    text += [f"- {note}" for note in summary.notes]
+    text += [f"- Missing runs: {gap}" for gap in summary.missing()]
+    return "\n".join(text) + "\n"
 
 
 def markdown_table(summary: Summary) -> str:
     """The figures alone."""
-    names = headings(summary)
-    return "\n".join(_markdown_row(row) for row in (names, ("---",) * len(names), *table_rows(summary)))
+    headings, *rows = lines(summary)
+    return "\n".join(_markdown_row(row) for row in (headings, ("---",) * len(headings), *rows))
 
 
 def markdown_overview(summary: Summary) -> str:
     """One line per row, one field per column: ours with its spread, and the paper's figure."""
     columns = list(dict.fromkeys(column for cells in summary.cells.values() for column in cells))
-    lines = [("method", *columns), ("---",) * (1 + len(columns))]
-    lines += [(row, *(_short(cells.get(column)) for column in columns)) for row, cells in summary.cells.items()]
-    return "\n".join(_markdown_row(line) for line in lines)
+    rows = [("method", *columns), ("---",) * (1 + len(columns))]
+    rows += [(row, *(_short(cells.get(column)) for column in columns)) for row, cells in summary.cells.items()]
+    return "\n".join(_markdown_row(row) for row in rows)
 
 
 def to_html(summary: Summary, *, body: str = "") -> str:
     """A page that stands on its own; ``body`` goes between the heading and the table."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in headings(summary))
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(field)}</td>" for field in row) + "</tr>" for row in table_rows(summary)
-    )
+    headings, *cells = lines(summary)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
+    rows = "".join("<tr>" + "".join(f"<td>{html.escape(field)}</td>" for field in row) + "</tr>" for row in cells)
     notes = [*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())]
     items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
     title = html.escape(summary.title)
@@ -91,7 +92,7 @@ def to_html(summary: Summary, *, body: str = "") -> str:
 
 def _short(cell: Cell | None) -> str:
     if cell is None or cell.mean is None:
-        return "–"
+        return NOTHING
     spread = "" if cell.std is None else f" ± {cell.std:.{_places(cell.mean, 1)}f}"
     runs = "" if cell.n == cell.expected else f" [{cell.n} of {cell.expected} runs]"
     paper = "" if cell.paper is None else f" ({_number(cell.paper, 1)})"
@@ -101,7 +102,7 @@ def _short(cell: Cell | None) -> str:
 def _number(value: float | None, places: int = 2) -> str:
     """With so many decimals, more where two digits would not be seen otherwise, none for thousands."""
     if value is None:
-        return "–"
+        return NOTHING
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{_places(value, places)}f}"
 
 

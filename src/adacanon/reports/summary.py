@@ -63,14 +63,13 @@ class Summary:
         ]
 
     def as_json(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """row -> column -> {"paper", "mean", "std", "sem", "n"}"""
-        return {
-            row: {
-                column: {"paper": c.paper, "mean": c.mean, "std": c.std, "sem": c.sem, "n": c.n}
-                for column, c in columns.items()
-            }
-            for row, columns in self.cells.items()
-        }
+        """row -> column -> {"paper", "mean", "std", "sem", "n", "expected"}, and further metrics by their headings"""
+        names = ("paper", "mean", "std", "sem", "n", "expected")
+
+        def figures(cell: Cell) -> dict[str, Any]:
+            return {name: getattr(cell, name) for name in names} | dict(zip(self.also, cell.also, strict=True))
+
+        return {row: {column: figures(cell) for column, cell in columns.items()} for row, columns in self.cells.items()}
 
 
 def summarise(

@@ -1,11 +1,17 @@
 """What the command shows on the terminal, as rich tables."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adacanon.reports.doctor_page import verdict
-from adacanon.reports.render import headings, table_rows
+from adacanon.reports.render import Line, lines
 from adacanon.reports.summary import Summary
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+NAMES = ("method", "column")
+"""Headings of what stands to the left, in this order."""
 
 Counts = Mapping[str, float] | None
 """The statistics of a data set by name, or None if it is not present."""
@@ -20,19 +26,40 @@ class Progress(NamedTuple):
 
 
 def show_summary(summary: Summary) -> None:
-    """Figures, then notes and what is missing."""
+    """Figures, then notes and what is missing; where the terminal is narrow, there are several tables."""
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(title=summary.title)
-    for heading in headings(summary):
-        table.add_column(heading, justify="left" if heading in ("method", "column") else "right")
-    for row in table_rows(summary):
-        table.add_row(*row)
-    console = Console()
-    console.print(table)
+    console, content = Console(), lines(summary)
+    for number, columns in enumerate(_side_by_side(content, console.width)):
+        title = summary.title if number == 0 else ""
+        console.print(_table(title, [tuple(line[i] for i in columns) for line in content]))
     for note in (*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())):
         console.print(f"• {note}", highlight=False, markup=False)
+
+
+def _side_by_side(content: Sequence[Line], width: int) -> Iterator[list[int]]:
+    """Columns that fit beside each other and beside the names, as many at a time as do."""
+    widths = [3 + max(map(len, column)) for column in zip(*content, strict=True)]
+    names = [i for i, heading in enumerate(content[0]) if heading in NAMES]
+    room = width - 1 - sum(widths[i] for i in names)
+    columns: list[int] = []
+    for i in range(len(names), len(widths)):
+        if columns and sum(widths[j] for j in (*columns, i)) > room:
+            yield names + columns
+            columns = []
+        columns.append(i)
+    yield names + columns
+
+
+def _table(title: str, content: Sequence[Line]) -> "Table":
+    from rich.table import Table
+
+    table, (headings, *rows) = Table(title=title or None), content
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in NAMES else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def show_progress(tables: Iterable[Progress]) -> None:
