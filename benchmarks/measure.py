@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,6 +32,9 @@ __all__ = [
     "table",
     "text",
 ]
+
+ROUNDING = 1e-12
+"""No figure of a benchmark is so small but by rounding."""
 
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "processor": time.process_time}
 """On a machine that others use too, take processor time and one thread."""
@@ -112,10 +116,12 @@ def table(rows: list[Row]) -> str:
 
 
 def text(value: object) -> str:
-    """A number with four digits, a dash for nothing, anything else as it is."""
-    if value is None:
+    """A number with four digits, a dash for nothing, zero for rounding, anything else as it is."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.4g}" if abs(value) > ROUNDING else "0"
 
 
 def _pad(cell: str, width: int, numeric: bool) -> str:

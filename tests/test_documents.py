@@ -64,6 +64,13 @@ def test_the_code_on_images_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert content["features"].shape == (2, 55, 512)
 
 
+def test_the_code_on_clouds_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "clouds.md").read_text(), flags=re.S)
+    assert len(blocks) == 2
+    exec(compile("\n".join(blocks), "clouds.md", "exec"), {})
+    assert capsys.readouterr().out.split("\n")[:2] == ["torch.Size([2, 10])", "torch.Size([4, 128])"]
+
+
 @pytest.mark.parametrize(
     "document",
     [

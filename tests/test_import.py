@@ -315,6 +315,30 @@ class TestCommand:
         assert "modelnet40_normal_resampled (with modelnet40_shape_names.txt)" in printed
         assert ("is no folder" if name == "absent" else "holds none of them") in printed
 
+    @pytest.mark.parametrize("place", ["", "official/airplane"])
+    def test_a_folder_one_step_off_gets_the_right_one_named(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+    ) -> None:
+        folder = resampled(tmp_path / "official")
+        (folder / "airplane").mkdir(exist_ok=True)
+        assert main(["data", "import", str(tmp_path / place), "--output", str(tmp_path / "data")]) == 2
+        assert f"holds none of them. Hint: {folder} is one" in capsys.readouterr().err
+
+    def test_the_line_to_copy_is_one_for_a_shell(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = resampled(tmp_path / "official")
+        monkeypatch.chdir(tmp_path)
+        assert main(["data", "import", str(folder), "--output", "my data", "--points", "4"]) == 0
+        assert f"export ADACANON_DATA='{tmp_path / 'my data'}'" in capsys.readouterr().out
+
+    def test_a_mark_at_the_beginning_of_a_list_is_no_part_of_a_name(self, tmp_path: Path) -> None:
+        """Some editors of Windows write one."""
+        folder = resampled(tmp_path / "official")
+        names = folder / "modelnet40_shape_names.txt"
+        names.write_text(names.read_text(), encoding="utf-8-sig")
+        assert import_folder(folder, tmp_path / "data", points=4).counts["train"] > 0
+
     def test_points_are_checked(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="at least one point, got points=0"):
             import_folder(resampled(tmp_path / "official"), tmp_path / "data", points=0)

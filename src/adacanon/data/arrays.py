@@ -158,4 +158,5 @@ def _intact(file: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        raise DataError(f"{file} is damaged or no file of arrays: {error}. Hint: copy it again") from error
+        reason = str(error).partition(". ")[0]  # numpy goes on with advice that is not meant for readers of a data set
+        raise DataError(f"{file} is damaged or no file of arrays: {reason}. Hint: copy it again") from error

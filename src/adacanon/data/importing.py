@@ -105,8 +105,16 @@ def _release(source: Path) -> Release:
     if len(found) != 1:
         known = "; ".join(f"{release.name} (with {release.known_by})" for release in RELEASES)
         came = "is no folder" if not source.is_dir() else f"holds {len(found) or 'none'} of them"
-        raise DataError(f"{source}: expected one of the official folders {known}; it {came}")
+        raise DataError(f"{source}: expected one of the official folders {known}; it {came}{_hint(source)}")
     return found[0]
+
+
+def _hint(source: Path) -> str:
+    """A folder just above or below that is an official one."""
+    nearby = [*sorted(source.iterdir()), source.parent] if source.is_dir() else []
+    fitting = (folder for folder in nearby for release in RELEASES if (folder / release.known_by).is_file())
+    folder = next(fitting, None)
+    return "" if folder is None else f". Hint: {folder} is one"
 
 
 def _write(file: Path, arrays: dict[str, np.ndarray]) -> None:

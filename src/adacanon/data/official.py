@@ -15,7 +15,7 @@ FARTHEST, SMALLEST = 2.0, 0.01
 def lines_of(file: Path) -> list[str]:
     """The lines of a text file that are not empty."""
     try:
-        return [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     except FileNotFoundError as error:
         raise DataError(f"{file} is missing. Hint: unpack the official archive again") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -43,9 +43,12 @@ def table_of(file: Path, columns: str, *, delimiter: str | None = None, rows: in
         raise DataError(f"{file}: expected rows of {len(names)} numbers ({columns}), got {error}") from error
     if table.shape[0] < max(1, rows or 0) or table.shape[1] != len(names):
         wanted = f"at least {rows} rows" if rows else "rows"
+        hint = "the file may be cut off; unpack the official archive again, or ask for fewer points"
+        if table.shape[1] not in (0, len(names)):
+            hint = "other releases of these shapes have other columns"
         raise DataError(
             f"{file}: expected {wanted} of {len(names)} numbers ({columns}), got {table.shape[0]} rows of "
-            f"{table.shape[1]}. Hint: the file may be cut off; unpack the official archive again"
+            f"{table.shape[1]}. Hint: {hint}"
         )
     return table
 
@@ -79,5 +82,6 @@ def check_disjoint(folder: Path, parts: dict[str, list[str]]) -> None:
             raise DataError(f"{folder}: the {part} part lists no shapes")
         for name in names:
             if name in seen:
-                raise DataError(f"{folder}: {name} is listed twice, in the {seen[name]} and in the {part} part")
+                where = f"in the {part} part" if seen[name] == part else f"in the {seen[name]} and in the {part} part"
+                raise DataError(f"{folder}: {name} is listed twice, {where}")
             seen[name] = part

@@ -1,6 +1,7 @@
 """What an import says to the one who asked for it."""
 
 from pathlib import Path
+from shlex import quote
 
 from adacanon.data.importing import import_folder
 
@@ -13,4 +14,4 @@ def describe_import(source: Path, output: Path, *, points: int) -> str:
     if done.counts != done.official:
         official = ", ".join(f"{count} {part}" for part, count in done.official.items())
         lines.append(f"This is not the whole release, which has {official} shapes.")
-    return "\n".join([*lines, f"To use it: export ADACANON_DATA={output}"])
+    return "\n".join([*lines, f"To use it: export ADACANON_DATA={quote(str(output.resolve()))}"])

@@ -144,8 +144,7 @@ PROTOCOL = (
     "gradient descent with momentum 0.9, the learning rate falling from 0.1 to 0.001 along a cosine; 50 draws on "
     "whole clouds for the AC rows. Momentum, halving, and the weight decay of networks other than PointNet are those "
     "of the backbones' authors, not of the paper.",
-    "Estimated from single steps on one thread, `cpu` takes 3.8 core-hours for `modelnet`, 3.6 for `modelnet-z`, 0.9 "
-    "for what `modelnet-backbones` has beside them, and 1.7 for `shapenet`; two fifths go to the vector-neuron rows.",
+    "Times are those of the runs, on one thread each and on machines of unequal speed.",
 )
 ALSO = (("changed", "changed"), ("moved", "moved"))
 ALSO_NOTE = (
