@@ -61,6 +61,13 @@ def spoiled(value: float, sample: int = 1) -> Tensor:
 CASES: dict[str, tuple[Callable[[], Any], type[AdacanonError], list[str]]] = {
     "points transposed": (lambda: model()(clouds().mT), ShapeError, ["(batch, points, 3)", "(3, 3, 4)", ".mT"]),
     "a single cloud": (lambda: model()(clouds()[0]), ShapeError, ["(batch, points, 3)", "(4, 3)"]),
+    "points of four numbers": (
+        lambda: model()(torch.zeros(8, 64, 4)),
+        ShapeError,
+        ["(batch, points, 3)", "(8, 64, 4)", "three coordinates"],
+    ),
+    "a class instead of a network": (lambda: model(NaNForSome), InputError, ["module or a function", "NaNForSome()"]),
+    "objective of a plain network": (lambda: Objective(NaNForSome()), InputError, ["NaNForSome", "Canonicalized("]),
     "not a tensor": (lambda: model()("cloud"), ShapeError, ["(batch, points, 3)", "str"]),
     "NaN in the input": (lambda: model()(spoiled(torch.nan)), InputError, ["finite", "sample 1", "(3, 4, 3)"]),
     "infinity in the input": (lambda: model()(spoiled(torch.inf, 2)), InputError, ["finite", "sample 2"]),

@@ -115,7 +115,7 @@ class Canonicalized(nn.Module):
                 f"chunk must be a positive number of pairs or None, got {chunk}. "
                 "Hint: None chooses by the size of a form"
             )
-        _check_parts(family, prior)
+        _check_parts(network, family, prior)
         if maximizer is None:
             maximizer, automatic = _searches_of(family)
             in_training = in_training or automatic
@@ -303,7 +303,12 @@ def _evaluation_mode(network: Any) -> Iterator[None]:
             module.training = flag
 
 
-def _check_parts(family: Any, prior: Any) -> None:
+def _check_parts(network: Any, family: Any, prior: Any) -> None:
+    if isinstance(network, type) or not callable(network):
+        raise InputError(
+            f"The network must be a module or a function, got {network!r}. "
+            f"Hint: an instance, {getattr(network, '__name__', 'Network')}()"
+        )
     expected = {"family": (family, Family, "Rotations()"), "prior": (prior or ClassScore(), Prior, "ClassScore()")}
     for name, (part, kind, example) in expected.items():
         if not isinstance(part, kind):

@@ -47,6 +47,11 @@ class Objective(nn.Module):
         forms: float | None = None,
     ) -> None:
         super().__init__()
+        if not hasattr(model, "prior"):
+            raise InputError(
+                f"An objective is made of a canonicalized network, got {type(model).__name__}. "
+                "Hint: Objective(Canonicalized(network, family))"
+            )
         if forms is not None and not (isinstance(forms, int | float) and forms >= 1):
             raise InputError(f"forms must be a number, at least 1 for the true class, or None for all, got {forms!r}")
         if forms is not None and not isinstance(model.prior, ClassScore):

@@ -148,4 +148,6 @@ def _hint(points: Tensor, name: str) -> str:
         return "add the batch, points[None]"
     if points.dim() == 3 and points.shape[-1] % 3 == 0 < points.shape[-1] < points.shape[-2]:
         return f"{name}(vectors={points.shape[-1] // 3}), if all of them turn, as normals do"
-    return "move the coordinates last, points.mT"
+    if points.dim() == 3 and points.shape[-2] % 3 == 0 < points.shape[-2] < points.shape[-1]:
+        return "move the coordinates last, points.mT"
+    return "the last axis holds the three coordinates of a point, and then those of its other vectors"
