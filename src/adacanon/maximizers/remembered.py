@@ -1,5 +1,6 @@
 """A search that knows the last winners of every training sample."""
 
+import warnings
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -87,8 +88,9 @@ class Remembered(CandidateSearch):
     """Another search, and beside what it tries the winners that the same sample had at the last call.
 
     Samples are named by ``ids`` (``model(g, ids=ids)``, ``objective(g, targets, ids)``); without ids nothing is
-    remembered. For samples that come unchanged, epoch after epoch, winners stay where they are unless something better
-    is found: with a slot for every class no value falls by an unlucky draw. In evaluation mode nothing new is learnt.
+    remembered, and training warns of it once. For samples that come unchanged, epoch after epoch, winners stay where
+    they are unless something better is found: with a slot for every class no value falls by an unlucky draw. In
+    evaluation mode nothing new is learnt.
 
     The winners are candidates like others, ``slots`` more for each input and shared by all its classes. Inside a
     :class:`CoarseToFine` they are scored on the coarse view, which is what makes cheap searches good enough to train
@@ -108,7 +110,7 @@ class Remembered(CandidateSearch):
     """
 
     def __init__(self, search: Maximizer, samples: int, slots: int | None = None) -> None:
-        self.search, self.memory = search, Memory(samples, slots)
+        self.search, self.memory, self.told = search, Memory(samples, slots), False
 
     def __repr__(self) -> str:
         return f"Remembered({self.search!r}, samples={self.memory.samples}, slots={self.memory.slots})"
@@ -137,8 +139,17 @@ class Remembered(CandidateSearch):
         return found
 
     def learn(self, landscape: Landscape, found: Found) -> None:
-        if landscape.ids is not None and landscape.learning:
+        if not landscape.learning:
+            return
+        if landscape.ids is not None:
             self.memory.store(landscape.ids, found)
+        elif not self.told:
+            self.told = True
+            warnings.warn(
+                "Remembered is trained without ids and remembers nothing. Hint: objective(g, targets, ids) with the "
+                "numbers of the samples, or a search without a memory",
+                stacklevel=2,
+            )
 
     def _recalled(self, landscape: Landscape, otherwise: Tree) -> Iterator[Tree]:
         block = None if landscape.ids is None else self.memory.recall(landscape.ids, otherwise)
