@@ -153,6 +153,6 @@ CONTINUITY = Table(
         "here to show what deformation alone does.",
         "The scores along one of the paths: [figures/continuity.png](figures/continuity.png), drawn by "
         "`adacanon figure continuity`.",
-        "Without the trainings the preset `cpu` is estimated to take 40 minutes of one core.",
+        "Without the trainings the preset `cpu` takes about 40 minutes of one core.",
     ),
 )

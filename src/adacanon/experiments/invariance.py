@@ -171,7 +171,7 @@ INVARIANCE = Table(
         "and further ones the same after a draw. Views of coarse searches have 32 of 128 points and 48 or 192 "
         "anchored candidates; close to the maximum, all ten classes climb on views of 32 and 64 points and on the "
         "cloud.",
-        "Without the training the preset `cpu` takes about 45 minutes of one core, 30 of them for the row where every "
-        "candidate is refined.",
+        "Without the training the preset `cpu` takes about an hour of one core, half of it for the row close to the "
+        "maximum and a quarter for the one where every candidate is refined.",
     ),
 )
