@@ -1,5 +1,6 @@
 """The benchmark runs from one command, and its file has the keys that it promises. No figure is checked."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from benchmarks.bench_figure import GOALS
 from benchmarks.memory import grown
 from benchmarks.scaling import slope
 
+from adacanon import experiments
 from adacanon.experiments.posed_clouds import modelnet
+from small_clouds import small_modelnet
 
 WITHOUT_DATA = ("dgcnn_step", "cloud_networks", "memory", "search_errors", "scaling")
 HEADLINES = {
@@ -87,3 +90,17 @@ def test_memory_that_grows_with_candidates_is_named() -> None:
 
 def test_what_json_does_not_know_becomes_null() -> None:
     assert finite({"a": [float("inf"), 1.0], "b": float("nan")}) == {"a": [None, 1.0], "b": None}
+
+
+@pytest.mark.parametrize("name", ["training_views", "batch_statistics"])
+def test_why_rows_on_clouds_are_what_they_are_can_be_looked_into(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADACANON_CACHE", str(tmp_path))
+    monkeypatch.setattr(experiments.modelnet, "modelnet", lambda classes, points: small_modelnet(40))
+    module = importlib.import_module(f"benchmarks.{name}")
+    headline, (row,) = module.section(module.parser().parse_args(["--quick"]))
+    figures = [value for value in row.values() if isinstance(value, float)]
+    assert headline == {}
+    assert len(figures) >= 2
+    assert all(-1 <= value <= 100 for value in figures)

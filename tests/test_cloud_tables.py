@@ -128,10 +128,10 @@ class TestSettings:
         for table in (MODELNET, MODELNET_Z):
             counts = {row: table.splits(row, "accuracy") for row in table.rows}
             assert {counts[row] for row in table.rows if row.endswith(("PointNet", "PointNet-Aug"))} == {3}
-            assert min(counts.values()) == 1
+            assert {counts[row] for row in table.rows if "DGCNN" in row} == {2 if table is MODELNET else 1}
 
     def test_backbones_take_over_what_modelnet_has_run(self) -> None:
-        (run,) = MODELNET_BACKBONES.runs(rows=("AC-DGCNN",))
+        run = MODELNET_BACKBONES.runs(rows=("AC-DGCNN",))[0]
         record = {"key": "k", "row": run.row, "column": run.column, "split": 0, "settings": run.options()}
         assert taken_over(run, [record]) is not None
         assert MODELNET.runs(rows=("AC-DGCNN",))[0].options() == run.options()

@@ -125,6 +125,10 @@ def schedule_of(options: Settings) -> Schedule:
 
 
 def _splits(row: str, column: str) -> int:
+    return {"PointNet": 3, "DGCNN": 2}.get(method_of(row).backbone, 1)
+
+
+def _z_splits(row: str, column: str) -> int:
     return 3 if method_of(row).backbone == "PointNet" else 1
 
 
@@ -186,6 +190,7 @@ MODELNET_Z = replace(
     name="modelnet-z",
     title="ModelNet, training about the vertical axis, test under all rotations (paper: z/SO(3))",
     rows=Z_ROWS,
+    splits=_z_splits,
     settings=z_settings,
 )
 

@@ -1,0 +1,88 @@
+"""How well the search of a training step finds the forms that are trained on.
+
+AC rows of `modelnet-held-out`, on the shapes held out. In training the 24 anchors of a cloud are compared on a view of
+32 points. For views of several sizes: how often the best anchor on the view is the best one on the whole cloud, and its
+value on the whole cloud as a share of the gap between the mean of the anchors and the best of them; for the true class
+and for the hardest other one, the two forms that a step trains on.
+"""
+
+import argparse
+
+import torch
+from torch import Tensor
+
+from adacanon.core import Canonicalized, ClassScore, Landscape
+from adacanon.experiments import modelnet
+from adacanon.experiments.held_out_clouds import HELD_OUT
+from adacanon.experiments.posed_clouds import CloudClassifier
+from adacanon.experiments.run import Run
+from adacanon.folders import cache_folder
+from adacanon.training.loop import Sitting
+from benchmarks import measure
+
+BATCH = 32
+ROWS = ("AC-PointNet", "AC-DGCNN")
+
+
+def section(options: argparse.Namespace) -> measure.Section:
+    """No headline: this is why rows are what they are."""
+    rows: list[measure.Row] = []
+    for name in options.rows:
+        learner = learner_of(name, options.epochs)
+        chosen = learner.data.parts.test[: options.clouds]
+        for size in options.sizes:
+            parts = [one_batch(learner, index, size) for index in chosen.split(BATCH)]
+            found = {key: float(torch.cat([part[key] for part in parts]).double().mean()) for key in parts[0]}
+            rows.append({"network": name, "points of the view": size, **found})
+    return {}, rows
+
+
+def learner_of(row: str, epochs: int | None) -> CloudClassifier:
+    """What the table has trained, or trained now."""
+    settings = HELD_OUT.settings(row, "accuracy", "cpu")
+    run = Run.of(HELD_OUT.name, row, "accuracy", 0, settings if epochs is None else {**settings, "epochs": epochs})
+    sitting = Sitting(cache_folder() / "benchmarks" / f"{run.key}.pt")
+    learner = modelnet.kept_or_trained(run, sitting)
+    learner.module.eval()
+    return learner
+
+
+@torch.no_grad()
+def one_batch(learner: CloudClassifier, index: Tensor, size: int) -> dict[str, Tensor]:
+    """Every measure for every cloud."""
+    model = learner.module
+    assert isinstance(model, Canonicalized)
+    clouds, labels = learner.data.points[index], learner.labels[index]
+    landscape = Landscape(model.network, model.family, ClassScore(), clouds)
+    block = model.family.anchor(clouds).transpose(0, 1)  # type: ignore[union-attr]
+    whole = landscape(block)
+    with landscape.coarse(size, reduced=False) as view:
+        winners = view(block).argmax(0)
+    others = whole.amax(0).scatter(1, labels.unsqueeze(1), -torch.inf).argmax(1)
+    found: dict[str, Tensor] = {}
+    for name, form in (("true class", labels), ("hardest other", others)):
+        values = whole.gather(2, form.expand(len(whole), -1).unsqueeze(2)).squeeze(2)
+        chosen = values.gather(0, winners.gather(1, form.unsqueeze(1)).T).squeeze(0)
+        best, mean = values.amax(0), values.mean(0)
+        found |= {f"best found, {name}": chosen == best}
+        found |= {f"value found, {name}": (chosen - mean) / (best - mean).clamp(min=1e-6)}
+    return found
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = measure.section_options(
+        __doc__ or "", quick={"epochs": 1, "clouds": 8, "sizes": [32], "rows": ["AC-PointNet"]}
+    )
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--sizes", type=int, nargs="+", default=[16, 32, 64, 128])
+    parser.add_argument("--clouds", type=int, default=400)
+    parser.add_argument("--epochs", type=int, default=None, help="of the training, instead of the table's own")
+    return parser
+
+
+def title(options: argparse.Namespace) -> str:
+    return "24 anchors of clouds of 128 points, training shapes held out; shares of clouds and of gaps"
+
+
+if __name__ == "__main__":
+    measure.run_section(parser(), section, title)
