@@ -88,7 +88,7 @@ class Remembered(CandidateSearch):
     """Another search, and beside what it tries the winners that the same sample had at the last call.
 
     Samples are named by ``ids`` (``model(g, ids=ids)``, ``objective(g, targets, ids)``); without ids nothing is
-    remembered, and training warns of it once. For samples that come unchanged, epoch after epoch, winners stay where
+    remembered, and training warns of it. For samples that come unchanged, epoch after epoch, winners stay where
     they are unless something better is found: with a slot for every class no value falls by an unlucky draw. In
     evaluation mode nothing new is learnt.
 
@@ -110,7 +110,7 @@ class Remembered(CandidateSearch):
     """
 
     def __init__(self, search: Maximizer, samples: int, slots: int | None = None) -> None:
-        self.search, self.memory, self.told = search, Memory(samples, slots), False
+        self.search, self.memory = search, Memory(samples, slots)
 
     def __repr__(self) -> str:
         return f"Remembered({self.search!r}, samples={self.memory.samples}, slots={self.memory.slots})"
@@ -143,8 +143,7 @@ class Remembered(CandidateSearch):
             return
         if landscape.ids is not None:
             self.memory.store(landscape.ids, found)
-        elif not self.told:
-            self.told = True
+        else:
             warnings.warn(
                 "Remembered is trained without ids and remembers nothing. Hint: objective(g, targets, ids) with the "
                 "numbers of the samples, or a search without a memory",
