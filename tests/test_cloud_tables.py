@@ -91,7 +91,8 @@ def test_a_run_is_reproducible_and_goes_on_after_it_was_killed(table: Table, row
 def test_a_failed_row_is_named_and_the_next_one_is_run(tmp_path: Path) -> None:
     runs = [small_run(MODELNET, "DGCNN", k=POINTS + 1), small_run(MODELNET, "PointNet")]
     (failure,) = run_missing(MODELNET, runs, tmp_path / "modelnet.jsonl", show=False)
-    assert failure.startswith(f"DGCNN, accuracy, split 1: InputError: DGCNN needs at least {POINTS + 1} points")
+    assert failure.run == "DGCNN, accuracy, split 1"
+    assert failure.reason.startswith(f"InputError: DGCNN needs at least {POINTS + 1} points")
     (record,) = read_records(tmp_path / "modelnet.jsonl")
     assert record["row"] == "PointNet"
 

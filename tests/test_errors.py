@@ -18,6 +18,7 @@ from adacanon import (
     RandomSearch,
     Restarts,
     SampleAndRefine,
+    SubsetSearch,
 )
 from adacanon.core import Found, Landscape, Maximizer
 from adacanon.errors import DataError, InputError, ScoreError, ShapeError, SpaceError, UnknownNameError
@@ -128,6 +129,8 @@ CASES: dict[str, tuple[Callable[[], Any], type[AdacanonError], list[str]]] = {
     ),
     "negative steps": (lambda: SampleAndRefine(steps=-1), InputError, ["steps >= 0", "-1"]),
     "unknown method": (lambda: SampleAndRefine(method="newton"), InputError, ["riemannian", "newton"]),
+    "a subset of none": (lambda: SubsetSearch(RandomSearch(), 0), InputError, ["at least one", "0"]),
+    "a subset of a climb": (lambda: SubsetSearch(SampleAndRefine(), 4), InputError, ["SubsetSearch", "RandomSearch"]),
     "no restarts": (lambda: Restarts(RandomSearch(), 0), InputError, ["times >= 1", "0"]),
     "no anchored samples": (lambda: AnchoredSearch(0), InputError, ["at least one sample", "0"]),
     "family without anchors": (

@@ -13,8 +13,10 @@ from adacanon import (
     Composition,
     GridSearch,
     RandomSearch,
+    Remembered,
     Restarts,
     SampleAndRefine,
+    SubsetSearch,
 )
 from adacanon.core import Found, Landscape, Maximizer
 from adacanon.core.pytree import map_tensors, take
@@ -45,9 +47,14 @@ SEARCHES = [
     SampleAndRefine(samples=4, steps=3, every=True, method="projected"),
     Restarts(RandomSearch(samples=5), times=3),
     Restarts(SampleAndRefine(samples=3, steps=2), times=2),
+    SubsetSearch(RandomSearch(samples=300), count=20),
     FirstOfTwo(),
 ]
-ANCHORED = [AnchoredSearch(samples=12), AnchoredSearch(samples=5, steps=3)]
+ANCHORED = [
+    AnchoredSearch(samples=12),
+    AnchoredSearch(samples=5, steps=3),
+    SubsetSearch(AnchoredSearch(samples=24), count=6),
+]
 GRIDS = [
     (GridSearch(size=30), rotation_problem()),
     (GridSearch(size=300), rotation_problem()),
@@ -133,6 +140,42 @@ def test_restarts_keep_the_best_of_independent_runs() -> None:
     assert not torch.equal(runs[0], runs[1])
     found = Restarts(RandomSearch(5), 3).maximize(landscape_of(problem), generator=seeded(4))
     torch.testing.assert_close(found.values, torch.stack(runs).max(0).values)
+
+
+def test_a_subset_is_drawn_without_replacement_from_the_candidates_of_its_search() -> None:
+    landscape = landscape_of(rotation_problem())
+    whole, seen = AnchoredSearch(24), []
+    (all_of_them,) = whole.candidates(landscape, seeded(0))
+    for seed in range(40):
+        (block,) = SubsetSearch(whole, 6).candidates(landscape, seeded(seed))
+        assert len(block) == 6
+        distances = torch.cdist(block.flatten(2).transpose(0, 1), all_of_them.flatten(2).transpose(0, 1))
+        chosen = distances.argmin(2)
+        assert (distances.amin(2) == 0).all()
+        assert (chosen == chosen[0]).all()  # the same for all inputs
+        assert len(chosen[0].unique()) == 6
+        seen.append(chosen[0])
+    assert len(torch.cat(seen).unique()) == 24
+
+
+def test_a_subset_of_all_candidates_is_the_search_itself() -> None:
+    problem = rotation_problem()
+    whole = AnchoredSearch(24).maximize(landscape_of(problem), generator=seeded(0))
+    for count in (24, 99):
+        landscape = landscape_of(problem)
+        found = SubsetSearch(AnchoredSearch(24), count).maximize(landscape, generator=seeded(1))
+        torch.testing.assert_close(found.values, whole.values)
+        assert landscape.pairs_evaluated == 24 * landscape.batch
+
+
+def test_a_subset_and_a_memory_reach_the_maximum_over_all_candidates() -> None:
+    problem = rotation_problem()
+    landscape = Landscape(problem.network, problem.family, ClassScore(), problem.g, ids=torch.arange(len(problem.g)))
+    whole = AnchoredSearch(24).maximize(landscape, generator=seeded(0)).values
+    search = Remembered(SubsetSearch(AnchoredSearch(24), 6), samples=len(problem.g))
+    path = [search.maximize(landscape, generator=seeded(epoch)).values for epoch in range(30)]
+    assert (path[0] < whole - 1e-6).any()
+    torch.testing.assert_close(path[-1], whole)
 
 
 def test_anchored_values_do_not_change_with_the_pose_of_the_input() -> None:

@@ -92,6 +92,11 @@ class TestReports:
         assert "&lt;B&gt; / x: 0 of 1" in page
         assert "<B>" not in page
 
+    def test_links_and_code_of_notes_work_on_pages(self) -> None:
+        note = "How it was chosen is in [clouds](../docs/clouds.md), 2 < 3; `adacanon run <table>` makes it."
+        page = to_html(summarise("Title", [], expected={}, published={}, notes=(note,)))
+        assert "<a href='../docs/clouds.md'>clouds</a>, 2 &lt; 3; <code>adacanon run &lt;table&gt;</code>" in page
+
 
 class TestPublished:
     def test_the_papers_figures_are_found_by_table_row_and_column(self) -> None:

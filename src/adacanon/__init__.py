@@ -25,6 +25,7 @@ from adacanon.maximizers import (
     Restarts,
     Rung,
     SampleAndRefine,
+    SubsetSearch,
     SuccessiveHalving,
     learning_searches,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "Restarts",
     "Rung",
     "SampleAndRefine",
+    "SubsetSearch",
     "SuccessiveHalving",
     "doctor",
     "learning_searches",

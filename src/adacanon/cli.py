@@ -18,7 +18,7 @@ from adacanon.experiments.cloud_figures import write_figure
 from adacanon.experiments.data_sets import clouds, graphs
 from adacanon.experiments.import_data import describe_import
 from adacanon.experiments.run import Run, Table, records_by_row
-from adacanon.experiments.runner import run_missing, summary_of
+from adacanon.experiments.runner import Failure, run_missing, summary_of
 from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
 from adacanon.experiments.tuning import TRIALS, tune
 from adacanon.reports.progress import passes_bar
@@ -359,12 +359,11 @@ def _rendered(summary: Summary, format: str) -> str | None:
     return {"markdown": to_markdown, "html": to_html}[format](summary) if format != "terminal" else None  # type: ignore[operator]
 
 
-def _report_failures(failures: list[str]) -> int:
+def _report_failures(failures: list[Failure]) -> int:
     """One line for runs that failed for the same reason."""
     runs: dict[str, list[str]] = {}
-    for failure in failures:
-        name, _, reason = failure.partition(": ")
-        runs.setdefault(reason, []).append(name)
+    for run, reason in failures:
+        runs.setdefault(reason, []).append(run)
     for reason, (first, *others) in runs.items():
         more = f" and {len(others)} more run{'s' * (len(others) > 1)}" * bool(others)
         print(f"failed: {first}{more}: {reason}", file=sys.stderr)

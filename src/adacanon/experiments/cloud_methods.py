@@ -12,9 +12,11 @@ from adacanon.experiments.cloud_searches import ANCHORED, FAST, searches
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
 from adacanon.experiments.run import Settings
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
+from adacanon.points.rotations import axis_frames
 
-DRAWN = " (random draws)"
-"""Ends the names of AC rows that search as the paper does, whatever the preset."""
+DRAWN, ANY_ORDER = " (random draws)", " (any order)"
+"""Ends of the names of rows: AC rows that search as the paper does, whatever the preset, and averages over the
+principal axes in any order."""
 
 ADAPTIVE: dict[str, dict[str, Settings]] = {
     "AC": {"paper": {"draws": 50}, "cpu": ANCHORED},
@@ -53,6 +55,7 @@ WRAPPERS: dict[str, Callable[[nn.Module, Settings], nn.Module]] = {
     "CN": lambda network, options: LearnedCanonicalization(network, k=options["k"]),
     "PCA": lambda network, options: PCAAligned(network),
     "PCA-FA": lambda network, options: PCAFrameAveraged(network),
+    f"PCA-FA{ANY_ORDER}": lambda network, options: PCAFrameAveraged(network, axis_frames),
 }
 
 
@@ -63,9 +66,10 @@ def method_of(row: str) -> Method:
         >>> method_of("PCA-FA-PointNet"), method_of("PointNet-Aug").name, method_of("DGCNN").name
         (Method(name='PCA-FA', backbone='PointNet'), 'Aug', 'plain')
     """
-    if row.endswith(DRAWN):
-        name, backbone = method_of(row.removesuffix(DRAWN))
-        return Method(f"{name}{DRAWN}", backbone)
+    for variant in (DRAWN, ANY_ORDER):
+        if row.endswith(variant):
+            name, backbone = method_of(row.removesuffix(variant))
+            return Method(f"{name}{variant}", backbone)
     if row.endswith("-Aug"):
         return Method("Aug", row.removesuffix("-Aug"))
     before, _, backbone = row.rpartition("-")

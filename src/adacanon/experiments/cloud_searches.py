@@ -4,7 +4,15 @@ from functools import partial
 
 from adacanon.core.family import Searches
 from adacanon.experiments.run import Settings
-from adacanon.maximizers import AnchoredSearch, Calibration, CoarseToFine, RandomSearch, learning_searches
+from adacanon.maximizers import (
+    AnchoredSearch,
+    Calibration,
+    CoarseToFine,
+    RandomSearch,
+    Remembered,
+    SubsetSearch,
+    learning_searches,
+)
 
 EXACT: Settings = {"draws": 50}
 COARSE: Settings = {**EXACT, "size": 32, "contenders": 3, "keep": 2}
@@ -12,15 +20,19 @@ FEW: Settings = {"forms": 2.0}
 LEARNING: Settings = {"slots": 4, "calibration": 4, "evaluation": 200}
 FAST: Settings = {**COARSE, **FEW, **LEARNING}
 ANCHORED: Settings = {"anchors": 24, "size": 32, "calibration": 4, **FEW}
+REMEMBERED: Settings = {"anchors": 24, "subset": 6, "slots": 4, "fixed": True, **FEW}
 
 
 def searches(options: Settings, *, samples: int) -> Searches:
     """With anchors, principal axes in any order; without, random draws, and with slots searches that learn.
 
-    With a size, training searches on a view of so many points; random draws do so in evaluation too.
+    With a size, training searches on a view of so many points; random draws do so in evaluation too. With a subset,
+    training searches among so many of the anchors and the winners that are remembered, on whole clouds.
     """
     if "anchors" in options:
         anchors = AnchoredSearch(options["anchors"])
+        if "subset" in options:
+            return anchors, Remembered(SubsetSearch(anchors, options["subset"]), samples, options["slots"])
         if "size" not in options:
             return anchors, None
         known = Calibration(options["calibration"]) if "calibration" in options else None

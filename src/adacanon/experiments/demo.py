@@ -6,7 +6,7 @@ import torch
 
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.experiments.run import Run
-from adacanon.experiments.runner import run_missing, summary_of
+from adacanon.experiments.runner import Failure, run_missing, summary_of
 from adacanon.experiments.toy import TOY, build, task_of, task_spectrum
 from adacanon.experiments.toy_methods import EIGENVECTOR_ROWS
 from adacanon.graphs.bands import dyadic
@@ -40,7 +40,7 @@ folds. The paper's figures are those of the full task, which is <code>adacanon r
 """
 
 
-def demo(folder: Path, *, show: bool = True) -> tuple[Summary, Path, list[str]]:
+def demo(folder: Path, *, show: bool = True) -> tuple[Summary, Path, list[Failure]]:
     """Train every method on the small task and write the page; records of earlier calls are used again."""
     file, page = folder / "records.jsonl", folder / "index.html"
     runs = TOY.runs(rows=ROWS_SHOWN, splits=SPLITS, preset="demo")

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from adacanon.errors import InputError
 from adacanon.experiments.pool import in_processes
@@ -28,10 +28,20 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
+class Failure(NamedTuple):
+    """The name of a run that failed, and why."""
+
+    run: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.run}: {self.reason}"
+
+
 def run_missing(
     table: Table, runs: list[Run], file: Path, *, jobs: int = 1, show: bool = True, seconds_between: float = 10.0
-) -> list[str]:
-    """Execute what has no record yet; returns a line for every run that failed.
+) -> list[Failure]:
+    """Execute what has no record yet; returns what failed.
 
     Args:
         jobs: runs at a time; more than one go to processes of their own with one thread each.
@@ -40,7 +50,7 @@ def run_missing(
     if jobs < 1:
         raise InputError(f"At least one run is done at a time, got jobs={jobs}")
     _take_over(table, runs, file)
-    todo, failures = missing(runs, file), []
+    todo, failures = missing(runs, file), list[Failure]()
     folder = file.parent / "checkpoints"
     _remove_finished(folder, runs, todo)
     if todo and table.prepare is not None:
@@ -54,7 +64,7 @@ def run_missing(
         with closing(source) as outcomes:
             for run, record, failure in outcomes:
                 if record is None:
-                    failures.append(f"{run.name}: {failure}")
+                    failures.append(Failure(run.name, failure))
                 else:
                     append_record(file, record)
                     remove_checkpoint(checkpoint_of(run, folder))

@@ -11,7 +11,7 @@ from typing import Any
 from adacanon.errors import InputError
 from adacanon.experiments.choices import CHOSEN, write_choice
 from adacanon.experiments.run import Run, Settings, Table, relevant
-from adacanon.experiments.runner import run_missing
+from adacanon.experiments.runner import Failure, run_missing
 from adacanon.training.records import Record
 
 TRIALS = 12
@@ -58,7 +58,7 @@ def _space(table: Table, row: str) -> Space:
 
 def study(table: Table, row: str, column: str, file: Path, *, trials: int = TRIALS) -> list[Record]:
     """Run what is missing of a study and return the records of its trials in order; failed trials are left out."""
-    space, records, failures = _space(table, row), list[Record](), list[str]()
+    space, records, failures = _space(table, row), list[Record](), list[Failure]()
     for number in range(trials):
         options = {**table.settings(row, column, "cpu"), **LIMITS, **_proposal(space, records, number), "trial": number}
         run = Run.of(f"{table.name}-tuning", row, column, SPLIT, options)

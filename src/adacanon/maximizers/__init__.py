@@ -10,6 +10,7 @@ from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
 from adacanon.maximizers.restarts import Restarts
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
+from adacanon.maximizers.subset import SubsetSearch
 from adacanon.maximizers.successive_halving import Rung, SuccessiveHalving
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Restarts",
     "Rung",
     "SampleAndRefine",
+    "SubsetSearch",
     "SuccessiveHalving",
     "learning_searches",
 ]

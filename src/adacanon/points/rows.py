@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from adacanon.points.checks import check_clouds, check_enough, check_mask
+from adacanon.points.edges import group_maximum
 from adacanon.points.neighbours import nearest_neighbours
 
 
@@ -56,7 +57,7 @@ class Rows:
 
     def maximum(self, rows: Tensor) -> Tensor:
         """Over the points of every cloud: (rows, channels) -> (batch, channels)."""
-        return self.clouds(rows).max(1).values
+        return group_maximum(self.clouds(rows))
 
     def sum(self, rows: Tensor) -> Tensor:
         """Over the points of every cloud: (rows, ...) -> (batch, ...)."""

@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 from itertools import compress
 
 from adacanon.reports.summary import Cell, Summary
@@ -80,7 +81,7 @@ def to_html(summary: Summary, *, body: str = "") -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
     rows = "".join("<tr>" + "".join(f"<td>{html.escape(field)}</td>" for field in row) + "</tr>" for row in cells)
     notes = [*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())]
-    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    items = "".join(f"<li>{_html_note(note)}</li>" for note in notes)
     title = html.escape(summary.title)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
@@ -88,6 +89,12 @@ def to_html(summary: Summary, *, body: str = "") -> str:
         f"<body><h1>{title}</h1>{body}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f"<p>Time of the runs shown: {summary.hours:.2f} hours.</p><ul>{items}</ul></body></html>\n"
     )
+
+
+def _html_note(note: str) -> str:
+    """A note of Markdown as HTML: its links and its words of code."""
+    linked = re.sub(r"\[([^]]+)]\(([^)]+)\)", r"<a href='\2'>\1</a>", html.escape(note))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", linked)
 
 
 def _short(cell: Cell | None) -> str:
