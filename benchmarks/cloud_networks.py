@@ -20,7 +20,7 @@ from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
 from adacanon.baselines.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
 from adacanon.core import Canonicalized, Objective
-from adacanon.experiments.cloud_methods import ADAPTIVE
+from adacanon.experiments.cloud_methods import own_settings
 from adacanon.experiments.cloud_searches import searches
 from adacanon.experiments.modelnet import MODELNET
 from adacanon.experiments.run import relevant
@@ -91,9 +91,9 @@ def evaluation(model: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
     return model.eval()(*inputs)
 
 
-def adaptive(network: nn.Module, clouds: int) -> Objective:
-    """As the AC rows of the preset `cpu` search and train."""
-    options = ADAPTIVE["AC"]["cpu"]
+def adaptive(row: str, clouds: int) -> Objective:
+    """As an AC row of the preset `cpu` searches and trains."""
+    options, network = own_settings(row, "cpu"), ADAPTED[row]()
     search, in_training = searches(options, samples=clouds)
     model = Canonicalized(network, Rotations(), search, in_training=in_training)
     return Objective(model, forms=options.get("forms"))
@@ -115,7 +115,7 @@ def section(options: argparse.Namespace) -> measure.Section:
     parameters: dict[str, int] = {}
     for name in dict.fromkeys(("PointNet", *options.networks)):
         if name in ADAPTED:
-            objective = adaptive(ADAPTED[name](), options.batch)
+            objective = adaptive(name, options.batch)
             model, inputs = objective.model, (clouds,)
             timed[f"{name} step"] = partial(adaptive_step, objective, clouds)
         else:

@@ -13,9 +13,9 @@ from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
 from adacanon.experiments import modelnet, shapenet
-from adacanon.experiments.cloud_methods import ADAPTIVE, DRAWN, build, method_of
-from adacanon.experiments.cloud_searches import searches
-from adacanon.experiments.held_out_clouds import ALL, HELD_OUT, UNCALIBRATED, WHOLE
+from adacanon.experiments.cloud_methods import ADAPTIVE, ANY_ORDER, DRAWN, ON_NEIGHBOURHOODS, build, method_of
+from adacanon.experiments.cloud_searches import ANCHORED, REMEMBERED, searches
+from adacanon.experiments.held_out_clouds import ALL, HELD_OUT, UNCALIBRATED, VIEWS, WHOLE
 from adacanon.experiments.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.posed_clouds import VERTICAL, posed, turned
 from adacanon.experiments.posed_shapes import PartFinder, part_figures, posed_shapes
@@ -23,7 +23,7 @@ from adacanon.experiments.run import Run, Settings, Table, taken_over
 from adacanon.experiments.runner import run_missing
 from adacanon.experiments.shapenet import SHAPENET
 from adacanon.experiments.tables import TABLES, published
-from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered
+from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered, SubsetSearch
 from adacanon.maximizers.remembered import Memory
 from adacanon.points import DGCNN, PointNet
 from adacanon.training.loop import Sitting
@@ -101,7 +101,7 @@ class TestSettings:
     @pytest.mark.parametrize("preset", ["cpu", "paper"])
     @pytest.mark.parametrize("table", TABLES_ON_CLOUDS, ids=lambda table: table.name)
     def test_rows_of_a_backbone_share_everything_but_what_is_their_own(self, table: Table, preset: str) -> None:
-        own = {*ADAPTIVE["AC"]["cpu"], *ADAPTIVE[f"AC{DRAWN}"]["cpu"], "expansion", "whole"}
+        own = {*ADAPTIVE["AC"]["cpu"], *ADAPTIVE[f"AC{DRAWN}"]["cpu"], *REMEMBERED, "expansion", "whole"}
         for row in table.rows:
             plain = table.settings(method_of(row).backbone, "", preset)
             settings = table.settings(row, "", preset)
@@ -110,6 +110,7 @@ class TestSettings:
 
     def test_adaptive_settings_have_one_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(ADAPTIVE, "AC", {"cpu": {"draws": 7}})
+        monkeypatch.setitem(ON_NEIGHBOURHOODS, "DGCNN", {"cpu": {"draws": 7}})
         for table in TABLES_ON_CLOUDS:
             for row in table.rows:
                 expected = 50 if row.endswith(DRAWN) else 7 if row.startswith("AC-") else None
@@ -165,10 +166,13 @@ class TestHeldOut:
         own = {"held_out": 10}
         as_it_is = modelnet.settings(f"AC-{backbone}", "accuracy", "cpu")
         assert HELD_OUT.settings(f"AC-{backbone}", "accuracy", "cpu") == {**as_it_is, **own}
-        variants = {WHOLE: {"size", "calibration"}, ALL: {"forms"}, UNCALIBRATED: {"calibration"}}
+        plain = modelnet.settings(backbone, "accuracy", "cpu")
+        searched = {name: value for name, value in as_it_is.items() if name not in plain}
+        assert searched == (ANCHORED if backbone == "PointNet" else REMEMBERED)
+        variants = {WHOLE: {"size", "calibration"}, ALL: {"forms"}, UNCALIBRATED: {"calibration"}, VIEWS: set()}
         for variant, without in variants.items():
-            left = {name: value for name, value in as_it_is.items() if name not in without}
-            assert HELD_OUT.settings(f"AC-{backbone}{variant}", "accuracy", "cpu") == {**left, **own}
+            left = {name: value for name, value in ANCHORED.items() if name not in without}
+            assert HELD_OUT.settings(f"AC-{backbone}{variant}", "accuracy", "cpu") == {**plain, **left, **own}
 
     def test_whole_clouds_are_searched_by_their_anchors(self) -> None:
         options = HELD_OUT.settings(f"AC-PointNet{WHOLE}", "accuracy", "cpu")
@@ -200,6 +204,7 @@ class TestRows:
         ("CN-DGCNN", LearnedCanonicalization),
         ("PCA-PointNet", PCAAligned),
         ("PCA-FA-PointNet", PCAFrameAveraged),
+        (f"PCA-FA-PointNet{ANY_ORDER}", PCAFrameAveraged),
         ("AC-PointNet", Canonicalized),
         (f"AC-PointNet{DRAWN}", Canonicalized),
     )
@@ -225,9 +230,23 @@ class TestRows:
         assert isinstance(training.search, Remembered)
         assert training.search.memory.samples == 5
 
-    def test_winners_are_remembered_from_epoch_to_epoch(self) -> None:
+    def test_a_network_of_neighbourhoods_searches_some_anchors_of_whole_clouds_in_training(self) -> None:
+        own, in_training = searches(modelnet.settings("AC-DGCNN", "accuracy", "cpu"), samples=5)
+        assert own == AnchoredSearch(24)
+        assert isinstance(in_training, Remembered)
+        assert in_training.search == SubsetSearch(own, 6)
+        assert (in_training.memory.samples, in_training.memory.slots) == (5, 4)
+
+    @pytest.mark.parametrize(("count", "suffix"), [(4, ""), (24, ANY_ORDER)])
+    def test_averages_are_over_as_many_frames_as_the_name_says(self, count: int, suffix: str) -> None:
+        row, data = f"PCA-FA-PointNet{suffix}", posed(small_modelnet(), seed=0)
+        average = build(row, data, small_run(MODELNET, "PCA-FA-PointNet").options(), seed=0).module
+        assert isinstance(average, PCAFrameAveraged)
+        assert average.frames(data.points, None).shape[1] == count
+
+    @pytest.mark.parametrize("row", [f"AC-PointNet{DRAWN}", "AC-DGCNN"])
+    def test_winners_are_remembered_from_epoch_to_epoch(self, row: str) -> None:
         data = posed(small_modelnet(), seed=0, fixed=True)
-        row = f"AC-PointNet{DRAWN}"
         learner = build(row, data, {**small_run(MODELNET, row).options(), "slots": 2}, seed=0)
         learner.module.train()
         learner.loss(torch.tensor([1, 4, 6])).backward()

@@ -8,7 +8,7 @@ from torch import nn
 from adacanon.baselines.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments.cloud_searches import ANCHORED, FAST, searches
+from adacanon.experiments.cloud_searches import ANCHORED, FAST, REMEMBERED, searches
 from adacanon.experiments.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
 from adacanon.experiments.run import Settings
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
@@ -22,7 +22,10 @@ ADAPTIVE: dict[str, dict[str, Settings]] = {
     "AC": {"paper": {"draws": 50}, "cpu": ANCHORED},
     f"AC{DRAWN}": {"paper": {"draws": 50}, "cpu": {**FAST, "fixed": True}},
 }
-"""How the AC rows search and train, by method and preset: the one place for it."""
+"""How the AC rows search and train, by method and preset."""
+
+ON_NEIGHBOURHOODS: dict[str, dict[str, Settings]] = {"DGCNN": {"cpu": REMEMBERED}}
+"""The same by backbone and preset, where AC rows differ: on a view of a few points, a point has other neighbours."""
 
 EXPANSION = 5
 """Fixed poses of every training cloud in the -Aug rows. In `cpu` an epoch takes one of them: all rows take equal
@@ -76,11 +79,17 @@ def method_of(row: str) -> Method:
     return Method(before or "plain", backbone)
 
 
+def adaptive_settings(method: str, backbone: str, preset: str) -> Settings:
+    """How an AC row searches and trains: the one place for it."""
+    differing = ON_NEIGHBOURHOODS.get(backbone, {}) if method == "AC" else {}
+    return differing.get(preset, ADAPTIVE[method][preset])
+
+
 def own_settings(row: str, preset: str) -> Settings:
     """What a row has beside the settings of its backbone."""
-    method = method_of(row).name
+    method, backbone = method_of(row)
     if method in ADAPTIVE:
-        return ADAPTIVE[method][preset]
+        return adaptive_settings(method, backbone, preset)
     if method != "Aug":
         return {}
     return {"fixed": True, "expansion": EXPANSION, **({"whole": True} if preset == "paper" else {})}

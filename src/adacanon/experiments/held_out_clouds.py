@@ -3,22 +3,22 @@
 from dataclasses import replace
 
 from adacanon.experiments import modelnet
-from adacanon.experiments.cloud_methods import ANY_ORDER, DRAWN
-from adacanon.experiments.cloud_searches import REMEMBERED
+from adacanon.experiments.cloud_methods import ANY_ORDER, DRAWN, method_of
+from adacanon.experiments.cloud_searches import ANCHORED, FEW, REMEMBERED
 from adacanon.experiments.run import Run, Settings
 from adacanon.training.loop import Sitting
 
 EVERY = 10
-WHOLE, ALL, UNCALIBRATED = " (whole clouds)", " (all forms)", " (not calibrated)"
-FINER, KNOWN = " (views of 64)", " (remembered)"
+WHOLE, VIEWS, KNOWN = " (whole clouds)", " (views)", " (remembered)"
+ALL, UNCALIBRATED = " (all forms)", " (not calibrated)"
 VARIANTS: dict[str, Settings] = {
-    WHOLE: {"size": None, "calibration": None},
-    ALL: {"forms": None},
-    UNCALIBRATED: {"calibration": None},
-    FINER: {"size": 64},
-    KNOWN: {"size": None, "calibration": None, **REMEMBERED},
+    ALL: {"anchors": 24, "size": 32, "calibration": 4},
+    UNCALIBRATED: {"anchors": 24, "size": 32, **FEW},
+    VIEWS: ANCHORED,
+    KNOWN: REMEMBERED,
+    WHOLE: {"anchors": 24, **FEW},
 }
-"""What ends the name of a row -> the settings that it changes; it goes without those that are None."""
+"""What ends the name of an AC row -> how it searches and trains, instead of as in `modelnet`."""
 
 ROWS = (
     "PCA-PointNet",
@@ -26,32 +26,31 @@ ROWS = (
     f"PCA-FA-PointNet{ANY_ORDER}",
     f"AC-PointNet{DRAWN}",
     "AC-PointNet",
-    *(f"AC-PointNet{variant}" for variant in (WHOLE, ALL, UNCALIBRATED)),
+    *(f"AC-PointNet{variant}" for variant in (WHOLE, KNOWN, ALL, UNCALIBRATED)),
     "PCA-DGCNN",
     "CN-DGCNN",
     "AC-DGCNN",
-    *(f"AC-DGCNN{variant}" for variant in (FINER, KNOWN, WHOLE)),
+    *(f"AC-DGCNN{variant}" for variant in (WHOLE, VIEWS)),
 )
 
 
 def settings(row: str, column: str, preset: str) -> Settings:
-    """Those of `modelnet` with what the row changes, and which shapes are held out."""
-    method, changes = row_of_modelnet(row)
-    changed = {**modelnet.settings(method, column, preset), **changes, "held_out": EVERY}
-    return {name: value for name, value in changed.items() if value is not None}
+    """Those of `modelnet`, or of the backbone there and the search of the row; and which shapes are held out."""
+    name, variant = row_of_modelnet(row)
+    if variant is None:
+        return {**modelnet.settings(name, column, preset), "held_out": EVERY}
+    return {**modelnet.settings(method_of(name).backbone, column, preset), **VARIANTS[variant], "held_out": EVERY}
 
 
-def row_of_modelnet(row: str) -> tuple[str, Settings]:
-    """The row of `modelnet` that a row varies, and the settings that it changes.
+def row_of_modelnet(row: str) -> tuple[str, str | None]:
+    """The row of `modelnet` that a row is or varies, and what ends its name if it varies one.
 
     Example:
-        >>> row_of_modelnet("AC-PointNet (all forms)")
-        ('AC-PointNet', {'forms': None})
+        >>> row_of_modelnet("AC-PointNet (all forms)"), row_of_modelnet("PCA-DGCNN")
+        (('AC-PointNet', ' (all forms)'), ('PCA-DGCNN', None))
     """
-    for variant, changes in VARIANTS.items():
-        if row.endswith(variant):
-            return row.removesuffix(variant), changes
-    return row, {}
+    variant = next((variant for variant in VARIANTS if row.endswith(variant)), None)
+    return row.removesuffix(variant or ""), variant
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -70,12 +69,12 @@ HELD_OUT = replace(
     notes=(
         "Every tenth training shape stands in the place of the test shapes, and the networks are trained on the "
         "others, with the settings of `modelnet`; no test shape is read.",
-        "In the preset `cpu` the rows AC search the 24 rotations into principal axes, in training on the 32 farthest "
-        "points with calibrated scores, and train on two forms of a shape. The rows below change one of these: "
-        "'(whole clouds)' searches on all points in training, '(views of 64)' on 64, '(remembered)' on all points "
-        "among 6 of the 24 rotations, others at every step, and up to 4 that were the best for one of the strongest "
-        "classes when the shape was last seen, which keeps its pose for that; '(all forms)' trains on the forms of all "
-        "classes, '(not calibrated)' compares views without a correction.",
+        "In the preset `cpu` the rows AC search the 24 rotations into principal axes and train on two forms of a "
+        "shape. AC-PointNet compares poses in training on the 32 farthest points with calibrated scores, as "
+        "'AC-DGCNN (views)' does; '(whole clouds)' compares them on all points; '(remembered)', and AC-DGCNN without "
+        "an addition, on all points too, but only 6 of the 24, others at every step, and up to 4 that were the best "
+        "for one of the strongest classes when the shape was last seen, which keeps its pose for that. '(all forms)' "
+        "is AC-PointNet trained on the forms of all classes, '(not calibrated)' without the correction of scores.",
         *modelnet.PROTOCOL[:3],
         modelnet.ALSO_NOTE,
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from torch import nn
 
 from adacanon.baselines.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
-from adacanon.experiments.cloud_methods import ADAPTIVE, WRAPPERS, method_of
+from adacanon.experiments.cloud_methods import WRAPPERS, method_of, own_settings
 from adacanon.experiments.cloud_searches import searches
 from adacanon.experiments.modelnet import BACKBONES as CLASSIFICATION
 from adacanon.experiments.modelnet import FALLING, schedule_of
@@ -46,9 +46,8 @@ SEEDS = 10
 
 def settings(row: str, column: str, preset: str) -> Settings:
     """Everything that a cell depends on; a shared form leaves no choice of forms."""
-    method, backbone = method_of(row)
-    own = {name: value for name, value in ADAPTIVE["AC"][preset].items() if name != "forms"} if method == "AC" else {}
-    return {**COMMON[preset], **BACKBONES[preset][backbone], **own}
+    own = {name: value for name, value in own_settings(row, preset).items() if name != "forms"}
+    return {**COMMON[preset], **BACKBONES[preset][method_of(row).backbone], **own}
 
 
 def build(row: str, data: PosedShapes, options: Settings, *, seed: int) -> PartFinder:
