@@ -66,7 +66,7 @@ def test_the_code_on_images_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_code_on_clouds_runs(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "clouds.md").read_text(), flags=re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     exec(compile("\n".join(blocks), "clouds.md", "exec"), {})
     assert capsys.readouterr().out.split("\n")[:2] == ["torch.Size([2, 10])", "torch.Size([4, 128])"]
 
