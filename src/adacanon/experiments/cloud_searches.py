@@ -30,15 +30,7 @@ def searches(options: Settings, *, samples: int) -> Searches:
     training searches among so many of the anchors and the winners that are remembered, on whole clouds.
     """
     if "anchors" in options:
-        anchors = AnchoredSearch(options["anchors"])
-        if "subset" in options:
-            return anchors, Remembered(SubsetSearch(anchors, options["subset"]), samples, options["slots"])
-        if "size" not in options:
-            return anchors, None
-        known = Calibration(options["calibration"]) if "calibration" in options else None
-        return anchors, CoarseToFine(
-            anchors, options["size"], contenders=0, pilot=False, reduced=False, calibration=known
-        )
+        return _anchored(options, samples)
     draws = RandomSearch(options["draws"])
     if "size" not in options:
         return draws, None
@@ -47,3 +39,14 @@ def searches(options: Settings, *, samples: int) -> Searches:
         return learning_searches(samples, middle=False, **{name: options[name] for name in names})
     coarse = partial(CoarseToFine, draws, size=options["size"], keep=options["keep"], pilot=False)
     return coarse(contenders=options["contenders"]), coarse(contenders=0)
+
+
+def _anchored(options: Settings, samples: int) -> Searches:
+    anchors = AnchoredSearch(options["anchors"])
+    if "subset" in options:
+        return anchors, Remembered(SubsetSearch(anchors, options["subset"]), samples, options["slots"])
+    if "size" not in options:
+        return anchors, None
+    known = Calibration(options["calibration"]) if "calibration" in options else None
+    view = CoarseToFine(anchors, options["size"], contenders=0, pilot=False, reduced=False, calibration=known)
+    return anchors, view
