@@ -1,8 +1,9 @@
 """Whether batch normalization is what an AC network on clouds lacks.
 
 AC rows of `modelnet-held-out`, with the full search on whole clouds. In training, statistics are those of the forms
-that a search on views finds. Here they are computed anew on the forms that the full search finds for some training
-shapes, those of the true class and of the hardest other one, and the accuracy on the shapes held out with both.
+that the cheaper search of a step finds. Here they are computed anew on the forms that the full search finds for some
+training shapes, those of the true class and of the hardest other one, and the accuracy on the shapes held out with
+both.
 """
 
 import argparse

@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
         __doc__ or "", quick={"epochs": 1, "clouds": 8, "sizes": [32], "anchors": [6], "rows": ["AC-PointNet"]}
     )
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
-    parser.add_argument("--sizes", type=int, nargs="+", default=[16, 32, 64, 128])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[32, 64, 128])
     parser.add_argument("--anchors", type=int, nargs="*", default=[6, 12], help="drawn of the 24, on whole clouds")
     parser.add_argument("--clouds", type=int, default=400)
     parser.add_argument("--epochs", type=int, default=None, help="of the training, instead of the table's own")

@@ -107,6 +107,6 @@ SHAPENET = Table(
         "Training and validation shapes are trained on together, the last epoch is tested, nothing is chosen on the "
         "test part. Test shapes are turned by rotations that the seed determines, the same for all methods.",
         "AC: one form per shape, of the smallest entropy summed over its points; searched in training as the same "
-        "backbone is in `modelnet`, where a memory holds one rotation of a shape.",
+        "backbone is in `modelnet`, with a memory of one rotation for each shape.",
     ),
 )
