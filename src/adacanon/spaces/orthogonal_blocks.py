@@ -11,8 +11,9 @@ Points and their refinement do not grow with the graph that they stand for; only
 """
 
 import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -22,6 +23,9 @@ from adacanon.errors import InputError, ShapeError
 from adacanon.spaces.orthogonal import positive_qr
 
 _ROWS_PER_DRAW = 64
+
+_SAFE_MARGIN = 8
+"""With fewer rows than columns and this many more, a Gram matrix is too ill-conditioned for a Cholesky factor."""
 
 _SURE = 1e-4
 """A singular value below this, or below this share of the largest, has no direction that could be relied on: its
@@ -143,49 +147,69 @@ class OrthogonalBlocks(Space):
         return torch.minimum(self.sizes, torch.tensor(self.rows, device=self.sizes.device))
 
 
+@dataclass(frozen=True)
+class _Blocks:
+    """The transposed blocks of some streams for some shapes, and where they are.
+
+    Attributes:
+        place: by dimension and number of columns, the place of a shape; -1 if it is not there.
+        stored: (bands, shapes, count, width, J): ``BandRotations.fused`` reads blocks in this order.
+    """
+
+    place: Tensor
+    stored: Tensor
+
+
 class _Table:
-    """The transposed blocks of some streams for all dimensions and numbers of columns that were asked for, (bands,
-    shapes, count, width, J): ``BandRotations.fused`` reads them in this order.
+    """The blocks of some streams for all dimensions and numbers of columns that were asked for so far.
+
+    Threads share a table. What it holds is never changed: it is replaced by more, complete, in one assignment. Two
+    threads that miss a shape at the same time both compute it, with the same outcome.
     """
 
     def __init__(
         self, seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int, dtype: torch.dtype
     ) -> None:
         self.seeds, self.rows = seeds, rows
-        self.place = torch.zeros(1, width + 1, dtype=torch.int64)  # by dimension and columns; -1 if not there yet
-        self.stored = torch.zeros(len(rows), 1, count, width, max(rows), dtype=dtype)
+        place = torch.zeros(1, width + 1, dtype=torch.int64)
+        self.known = _Blocks(place, torch.zeros(len(rows), 1, count, width, max(rows), dtype=dtype))
 
     def blocks(self, sizes: Tensor, columns: Tensor) -> Tensor:
         """Blocks (members, count, bands, width, J) for sizes and columns (members, bands)."""
+        known = self.known
         if sizes.numel() == 0:
-            return self.stored.new_zeros(*self.stored.shape[2:]).expand(*sizes.shape, -1, -1, -1).transpose(1, 2)
-        room = int(sizes.max()) + 1 - len(self.place)
-        if room > 0:
-            self.place = torch.nn.functional.pad(self.place, (0, 0, 0, room), value=-1)
-        rows = self.place[sizes, columns]
-        if int(rows.min()) < 0:
-            missing = torch.stack([sizes[rows < 0], columns[rows < 0]])
-            self._add(*missing.unique(dim=1))
-            rows = self.place[sizes, columns]
-        return torch.stack([band.index_select(0, row) for band, row in zip(self.stored, rows.T, strict=True)], dim=2)
+            return known.stored.new_zeros(*known.stored.shape[2:]).expand(*sizes.shape, -1, -1, -1).transpose(1, 2)
+        room = max(0, int(sizes.max()) + 1 - len(known.place))
+        place = torch.nn.functional.pad(known.place, (0, 0, 0, room), value=-1)
+        missing = place[sizes, columns] < 0
+        if bool(missing.any()):
+            shapes = torch.stack([sizes[missing], columns[missing]]).unique(dim=1)
+            self.known = known = self._extended(_Blocks(place, known.stored), *shapes)
+        rows = known.place[sizes, columns]
+        return torch.stack([band.index_select(0, row) for band, row in zip(known.stored, rows.T, strict=True)], dim=2)
 
-    def _add(self, sizes: Tensor, columns: Tensor) -> None:
-        """The blocks of some pairs of a dimension and a number of columns."""
-        _, known, count, width, height = self.stored.shape
-        more = self.stored.new_zeros(len(self.rows), len(sizes), count, width, height)
+    def _extended(self, known: _Blocks, sizes: Tensor, columns: Tensor) -> _Blocks:
+        """What is known, and the blocks of more pairs of a dimension and a number of columns."""
+        _, shapes, count, width, height = known.stored.shape
+        more = known.stored.new_zeros(len(self.rows), len(sizes), count, width, height)
         dimensions, dimension = sizes.unique(return_inverse=True)
         inside = (torch.arange(width) < columns[:, None])[:, None, :, None]
         for band, seed, rows in zip(more, self.seeds, self.rows, strict=True):
             blocks = haar_blocks(dimensions.tolist(), count, rows=rows, columns=width, seed=seed)
             band[..., :rows] = blocks.transpose(0, 1).mT[dimension] * inside
-        self.stored = torch.cat([self.stored, more], dim=1)
-        self.place[sizes, columns] = torch.arange(known, known + len(sizes))
+        place = known.place.index_put((sizes, columns), torch.arange(shapes, shapes + len(sizes)))
+        return _Blocks(place, torch.cat([known.stored, more], dim=1))
 
 
 @lru_cache(maxsize=2)
 def _table(seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int, dtype: torch.dtype) -> _Table:
     """Batches that are searched with the same draws share them."""
     return _Table(seeds, count, rows, width, dtype)
+
+
+def forget_draws() -> None:
+    """Free the tables of draws; the next search computes them again."""
+    _table.cache_clear()
 
 
 def _by_svd(u: Tensor, must: Tensor) -> Tensor:
@@ -231,7 +255,7 @@ def haar_blocks(dimensions: list[int], count: int, *, rows: int, columns: int, s
     """
     m = torch.tensor(dimensions)
     g = gaussian_table(max(dimensions), count, columns, seed)
-    large = m >= columns + 8  # below, the Gram matrix is too ill-conditioned for a Cholesky factor
+    large = m >= columns + _SAFE_MARGIN
     blocks = g.new_zeros(count, len(dimensions), rows, columns)
     if not bool(large.all()):
         blocks[:, ~large] = _blocks_by_qr(g, m[~large], rows)
@@ -242,20 +266,37 @@ def haar_blocks(dimensions: list[int], count: int, *, rows: int, columns: int, s
 
 
 def _blocks_by_qr(g: Tensor, m: Tensor, rows: int) -> Tensor:
-    """One decomposition for all: rows beyond M are zero, and the first M columns do not see those after them."""
-    height = max(int(m.max()), rows, g.shape[2])
+    """One decomposition for all: rows beyond M are zero, and the first M columns do not see those after them.
+
+    All have the same height, so that no block is rounded otherwise in other company.
+    """
+    height = max(g.shape[2] + _SAFE_MARGIN, rows)
     padded = torch.nn.functional.pad(g[:, :height], (0, 0, 0, height - min(height, g.shape[1])))
     stacked = padded.unsqueeze(1) * (torch.arange(height) < m[:, None])[..., None]
     return positive_qr(stacked)[..., :rows, :]
 
 
 def _blocks_by_cholesky(g: Tensor, dimensions: list[int], rows: int) -> Tensor:
-    edges = [0, *dimensions]
-    grams = [g[:, a:b].mT @ g[:, a:b] for a, b in pairwise(edges)]
-    lower = torch.linalg.cholesky(torch.stack(grams, dim=1).cumsum(1))
+    lower = torch.linalg.cholesky(torch.stack([*_running_grams(g, dimensions)], dim=1))
     head = g[:, :rows].mT.unsqueeze(1).expand(-1, len(dimensions), -1, -1)
     blocks = torch.linalg.solve_triangular(lower, head, upper=False).mT
     return torch.nn.functional.pad(blocks, (0, 0, 0, rows - blocks.shape[2]))
+
+
+def _running_grams(g: Tensor, dimensions: list[int]) -> Iterator[Tensor]:
+    """:math:`S_M` of increasing dimensions: whole parts of the table one after the other, then the rest of M rows. The
+    parts are the same for all, so that no sum is rounded otherwise in other company.
+    """
+    done, whole = 0, g.new_zeros(len(g), g.shape[2], g.shape[2])
+    for m in dimensions:
+        for start in range(done, m - m % _ROWS_PER_DRAW, _ROWS_PER_DRAW):
+            whole = whole + _gram(g[:, start : start + _ROWS_PER_DRAW])
+            done = start + _ROWS_PER_DRAW
+        yield whole + _gram(g[:, done:m])
+
+
+def _gram(g: Tensor) -> Tensor:
+    return g.mT @ g
 
 
 def gaussian_table(rows: int, count: int, columns: int, seed: int) -> Tensor:
