@@ -33,7 +33,7 @@ ALLOWED = {
     "diagnosis": ENGINE | {"frozen", "images", "points", "reports"},
     "cli": {"errors", "data", "diagnosis", "experiments", "reports"},
 }
-CORE_MAY_IMPORT = {"copy", "abc", "collections", "contextlib", "dataclasses", "typing", "torch", "adacanon"}
+CORE_MAY_IMPORT = {"torch", "adacanon"} | set(sys.stdlib_module_names)
 
 
 def layer_of(file: Path) -> str:

@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from adacanon import Canonicalized, Objective, RandomSearch
+from adacanon.points import Rotations
 from adacanon.spaces import orthogonal_blocks
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
@@ -59,3 +61,108 @@ def test_draws_are_the_same_from_any_number_of_threads(seed: int) -> None:
     together(*(check(number) for number in range(8)))
     assert wrong == []
     assert all(torch.equal(draws(sizes, seed), value) for sizes, value in zip(batches, expected, strict=True))
+
+
+def searching(network: nn.Module, *, times: int = 12) -> Callable[[], None]:
+    """Searches of a network that stays in training mode."""
+    model = Canonicalized(network, Rotations(), RandomSearch(8))
+    clouds = torch.randn(4, 5, 3, generator=torch.Generator().manual_seed(0))
+
+    def work() -> None:
+        for _ in range(times):
+            model.canonicalize(clouds)
+
+    return work
+
+
+class Plain(nn.Module):
+    """Layers that answer otherwise in training than in evaluation, found by name, in a list and by a bound method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flatten, self.linear, self.dropout = nn.Flatten(), nn.Linear(15, 3), nn.Dropout(0.5)
+        self.normalization = nn.BatchNorm1d(3)
+        self.after = [self.dropout, self.normalization]
+        self.last = self.noisy
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.linear(self.flatten(x))
+        for layer in self.after:
+            x = layer(x)
+        return self.last(x)
+
+    def noisy(self, x: Tensor) -> Tensor:
+        return x + torch.randn_like(x) if self.training else x
+
+
+class Closed(Plain):
+    """Refers to itself where no twin can follow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = lambda x: self.noisy(x)
+
+
+@pytest.fixture(params=[Plain, Closed])
+def network(request: pytest.FixtureRequest) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return request.param()
+
+
+def test_a_search_leaves_the_random_numbers_of_other_threads_alone(network: nn.Module) -> None:
+    drawn: list[Tensor] = []
+
+    def draw() -> None:
+        for _ in range(20000):
+            drawn.append(torch.rand(()))
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        expected = [torch.rand(()) for _ in range(20000)]
+        torch.manual_seed(1)
+        together(draw, searching(network, times=60), searching(network, times=60))
+    assert torch.equal(torch.stack(drawn), torch.stack(expected))
+
+
+def test_searches_leave_a_network_in_training_mode(network: nn.Module) -> None:
+    for _ in range(5):
+        together(*(searching(network) for _ in range(4)))
+        assert all(module.training for module in network.modules())
+
+
+def test_a_network_that_trains_does_not_see_the_searches_of_other_threads() -> None:
+    network, seen = Plain(), set()
+
+    def train() -> None:
+        for _ in range(20000):
+            seen.add(tuple(module.training for module in network.modules()))
+
+    together(train, searching(network, times=60), searching(network, times=60))
+    assert seen == {(True,) * len(list(network.modules()))}
+
+
+def test_a_pass_in_training_takes_turns_with_searches_that_lower_flags() -> None:
+    network, seen = Closed(), set()
+    network.linear.register_forward_hook(lambda *_: seen.add((torch.is_grad_enabled(), network.dropout.training)))
+    objective = Objective(Canonicalized(network, Rotations(), RandomSearch(8)))
+    clouds, labels = torch.randn(4, 5, 3), torch.tensor([0, 1, 2, 0])
+
+    def train() -> None:
+        for _ in range(60):
+            objective(clouds, labels).backward()
+
+    together(train, searching(network, times=60))
+    assert seen == {(True, True), (False, False)}
+
+
+def test_a_search_in_training_mode_changes_nothing_and_answers_as_in_evaluation_mode(network: nn.Module) -> None:
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    clouds = torch.randn(4, 5, 3, generator=torch.Generator().manual_seed(0))
+    model = Canonicalized(network, Rotations(), RandomSearch(8))
+    model.training = False  # the same candidates
+    state = torch.get_rng_state()
+    found = model.canonicalize(clouds)
+    assert torch.equal(state, torch.get_rng_state())
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    torch.testing.assert_close(found.logits, model.eval().canonicalize(clouds).logits, rtol=0, atol=0)

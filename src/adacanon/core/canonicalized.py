@@ -1,13 +1,13 @@
 """The adaptively canonicalized network :math:`f \\circ \\rho_f`."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from adacanon.core.evaluation_mode import Network, in_evaluation_mode, in_its_own_mode
 from adacanon.core.family import Family, Searches
 from adacanon.core.maximizer import Found, Landscape, Maximizer, evaluate
 from adacanon.core.precision import callers_precision, in_precision
@@ -65,6 +65,10 @@ class Canonicalized(nn.Module):
     The search runs outside autograd with the network in evaluation mode: it leaves BatchNorm statistics,
     dropout, training flags and the caller's random state as they are. Gradients flow through the chosen forms only,
     and each distinct (input, transformation) pair is evaluated once.
+
+    In evaluation mode any number of threads may call one model. In training mode a model belongs to one thread, while
+    others may train, read or call the network itself; only a network that draws random numbers even in evaluation mode
+    takes them from the global random state, as it does when it is called alone.
 
     In evaluation mode the candidates follow from ``seed``, which is saved with the model: the same input gets the same
     answer twice, alone or in a batch. In training mode they are drawn anew at each call, from ``generator`` if one
@@ -155,11 +159,13 @@ class Canonicalized(nn.Module):
         """
         g = self.prepare(g)
         found, landscape = self.search(g, ids=ids, generator=generator, budget=budget)
-        return self._at(g, found, landscape)
+        with in_its_own_mode(self.network):
+            return self._at(self.network, g, found, landscape)
 
     def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor:
         """Network outputs (pairs, ...) for a list of pairs, equal ones evaluated once; gradients flow."""
-        outputs, place = self._distinct_outputs(g, u, owner, landscape)
+        with in_its_own_mode(self.network):
+            outputs, place = self._distinct_outputs(self.network, g, u, owner, landscape)
         return outputs[place]
 
     def canonicalize(
@@ -174,8 +180,8 @@ class Canonicalized(nn.Module):
         with torch.no_grad():
             g = self.prepare(g)
             found, landscape = self.search(g, ids=ids, generator=generator, budget=budget)
-            with _evaluation_mode(self.network):
-                logits = self._at(g, found, landscape)
+            with in_evaluation_mode(self.network) as network:
+                logits = self._at(network, g, found, landscape)
             batch, forms = found.values.shape
             scores = self.prior(logits).reshape(batch, forms)
         mask = landscape.space.mask()
@@ -211,14 +217,14 @@ class Canonicalized(nn.Module):
     ) -> tuple[Found, Landscape]:
         """The maximizer's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
         device = tensors(g)[0].device.type
-        network = in_precision(self.network, device, callers_precision(device))
+        precision = callers_precision(device)
         with (
             torch.inference_mode(False),
             torch.no_grad(),
-            _evaluation_mode(self.network),
-            torch.random.fork_rng(devices=_cuda_devices(g)),
+            in_evaluation_mode(self.network) as network,
             torch.autocast(device, enabled=False),
         ):
+            network = in_precision(network, device, precision)
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
             _check_ids(ids, batch_size(g))
             landscape = Landscape(
@@ -246,61 +252,50 @@ class Canonicalized(nn.Module):
             stream = -(-int(self.draws) // self.redraw)
         return torch.Generator().manual_seed((int(self.seed) * 0x9E3779B97F4A7C15 + stream) % 2**63)
 
-    def _at(self, g: Tree, found: Found, landscape: Landscape) -> Tensor:
+    def _at(self, network: Network, g: Tree, found: Found, landscape: Landscape) -> Tensor:
         """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
         batch, forms = found.values.shape
-        if found.exact and isinstance(self.prior, ClassScore) and not self._learns():
+        if found.exact and isinstance(self.prior, ClassScore) and not _learns(network):
             return found.values
         if learnt_at := getattr(landscape.fused, "learnt_at", None):
-            outputs = learnt_at(g, found.parameters)
+            outputs = learnt_at(network, g, found.parameters)
             self._check_forms(forms, outputs.shape[2])
             return outputs[:, 0] if self.prior.shared else outputs.diagonal(dim1=1, dim2=2)
         owner = owners(batch, forms, found.values.device)
-        outputs, place = self._distinct_outputs(g, flatten_leading(found.parameters, 2), owner, landscape)
+        outputs, place = self._distinct_outputs(network, g, flatten_leading(found.parameters, 2), owner, landscape)
         self._check_forms(forms, outputs.shape[1])
         if self.prior.shared:
             return outputs[place]
         return outputs[place.unflatten(0, (batch, forms)), torch.arange(forms, device=place.device)]
 
-    def _distinct_outputs(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> tuple[Tensor, Tensor]:
+    def _distinct_outputs(
+        self, network: Network, g: Tree, u: Tree, owner: Tensor, landscape: Landscape
+    ) -> tuple[Tensor, Tensor]:
         """Outputs of the distinct pairs, and for every pair its place among them."""
         first, place = distinct_rows(owner, u)
-        return self._outputs(g, take(u, first), owner[first], landscape.chunk), place
+        return self._outputs(network, g, take(u, first), owner[first], landscape.chunk), place
 
     def _check_forms(self, forms: int, classes: int) -> None:
         expected = 1 if self.prior.shared else classes
         if forms != expected:
             raise ShapeError(f"A maximizer must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
 
-    def _learns(self) -> bool:
-        return getattr(self.network, "training", False) or torch.is_grad_enabled()
-
-    def _outputs(self, g: Tree, u: Tree, owner: Tensor, chunk: int | None) -> Tensor:
+    def _outputs(self, network: Network, g: Tree, u: Tree, owner: Tensor, chunk: int | None) -> Tensor:
         """Chunks are for evaluation only: splitting a training batch would split BatchNorm's statistics."""
         total = owner.shape[0]
-        if chunk is None or self._learns():
+        if chunk is None or _learns(network):
             chunk = total
         if chunk >= total:
-            return evaluate(self.network, self.family, g, u, owner)
+            return evaluate(network, self.family, g, u, owner)
         parts = (
-            evaluate(self.network, self.family, g, slice_rows(u, a, a + chunk), owner[a : a + chunk])
+            evaluate(network, self.family, g, slice_rows(u, a, a + chunk), owner[a : a + chunk])
             for a in range(0, total, chunk)
         )
         return joined(parts, total)
 
 
-@contextmanager
-def _evaluation_mode(network: Any) -> Iterator[None]:
-    """Put a network in evaluation mode and give every module its own flag back."""
-    modules = list(network.modules()) if isinstance(network, nn.Module) else []
-    flags = [module.training for module in modules]
-    for module in modules:
-        module.training = False  # the flag alone: train() may do more, such as merging adapters
-    try:
-        yield
-    finally:
-        for module, flag in zip(modules, flags, strict=True):
-            module.training = flag
+def _learns(network: Network) -> bool:
+    return getattr(network, "training", False) or torch.is_grad_enabled()
 
 
 def _check_parts(network: Any, family: Any, prior: Any) -> None:
@@ -364,10 +359,6 @@ def _checked(found: Found, landscape: Landscape) -> Found:
             + _CHECK_HINT
         )
     return found
-
-
-def _cuda_devices(g: Tree) -> list[torch.device]:
-    return [device for device in {leaf.device for leaf in tensors(g)} if device.type == "cuda"]
 
 
 def _other_types(network: Callable[..., Tensor], g: Tree) -> str:

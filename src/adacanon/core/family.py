@@ -19,8 +19,8 @@ Fused = Callable[[Tree], Tensor]
 """From points (count, batch, *point) to outputs (count, batch, ...).
 
 It may have two more methods. ``pullback(u)`` returns the outputs and the map from cotangents of theirs to those of u,
-or None where autograd has to find them. ``learnt_at(g, u)`` takes one point for each form, (batch, forms, *point), and
-returns outputs (batch, forms, ...) from which gradients flow to the network and to g.
+or None where autograd has to find them. ``learnt_at(network, g, u)`` takes the network itself and one point for each
+form, (batch, forms, *point), and returns outputs (batch, forms, ...) from which gradients flow to both.
 """
 
 

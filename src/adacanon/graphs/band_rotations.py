@@ -127,15 +127,16 @@ class LiftedMLP:
 
         return outputs.transpose(0, 1), back
 
-    def learnt_at(self, g: BandCoefficients, u: Tensor) -> Tensor:
+    @staticmethod
+    def learnt_at(network: SpectralMLP, g: BandCoefficients, u: Tensor) -> Tensor:
         """Outputs (graphs, forms, classes) at points (graphs, forms, bands, rows, width), one product per graph and
         band for all forms; pairs are so cheap that looking for equal ones would cost more than it saves.
         """
         graphs, forms = u.shape[:2]
         rotated = u.transpose(1, 2).flatten(2, 3) @ g.factors  # (graphs, bands, forms * rows, channels)
         rotated = rotated.unflatten(2, (forms, -1)).transpose(1, 2).reshape(graphs, forms, -1)
-        shift = self.network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
-        return self.network.after_first(rotated @ self.network.first.weight.T + shift)
+        shift = network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
+        return network.after_first(rotated @ network.first.weight.T + shift)
 
     def _first(self, u: Tensor) -> Tensor:
         """The first layer, (graphs, count, hidden)."""
