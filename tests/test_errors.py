@@ -12,6 +12,7 @@ from adacanon import (
     AdacanonError,
     AnchoredSearch,
     Canonicalized,
+    GridSearch,
     Monotone,
     NegativeEntropy,
     Objective,
@@ -22,6 +23,7 @@ from adacanon import (
 )
 from adacanon.core import Found, Landscape, Maximizer
 from adacanon.errors import DataError, InputError, ScoreError, ShapeError, SpaceError, UnknownNameError
+from adacanon.images import Rotations as TurnedImages
 from adacanon.points import Rotations
 from adacanon.spaces import Box, Finite, Orthogonal, rotation_group
 from adacanon.testing import finite_problem
@@ -42,8 +44,24 @@ class Returns(Maximizer):
         return self.answer(landscape)
 
 
-def returns(parameters: tuple[int, ...], values: tuple[int, ...]) -> Returns:
-    return Returns(lambda landscape: Found(torch.zeros(parameters).double(), torch.zeros(values).double()))
+def returns(parameters: tuple[int, ...], values: tuple[int, ...], *, fill: float = 0.0, exact: bool = False) -> Returns:
+    """Zeros, the first value of which is ``fill``."""
+
+    def answer(landscape: Landscape) -> Found:
+        points, scores = torch.zeros(parameters).double(), torch.zeros(values).double()
+        scores.view(-1)[0] = fill
+        return Found(points, scores, exact=exact)
+
+    return Returns(answer)
+
+
+def segmenter(image: Tensor) -> Tensor:
+    """A map of two classes, (pairs, classes, height, width)."""
+    return torch.stack([-image.mean(1), image.mean(1)], 1)
+
+
+def of_images(network: Any, **options: Any) -> Tensor:
+    return Canonicalized(network, TurnedImages(), GridSearch(8), **options).eval()(torch.rand(2, 3, 8, 8))
 
 
 class NaNForSome(nn.Module):
@@ -51,6 +69,11 @@ class NaNForSome(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.where(x[:, 0, :1] > 0, torch.nan, x.flatten(1)[:, :3])
+
+
+def no_grad(model: Canonicalized) -> Tensor:
+    with torch.no_grad():
+        return model(clouds())
 
 
 def spoiled(value: float, sample: int = 1) -> Tensor:
@@ -118,7 +141,42 @@ CASES: dict[str, tuple[Callable[[], Any], type[AdacanonError], list[str]]] = {
     "entropy of a vector": (
         lambda: model(lambda x: x[:, 0, 0], prior=NegativeEntropy())(clouds()),
         ShapeError,
-        ["(pairs, ..., classes)", "(12,)"],
+        ["(pairs, classes)", "(12,)"],
+    ),
+    "entropy of NaN": (
+        lambda: model(NaNForSome(), prior=NegativeEntropy())(clouds()),
+        ScoreError,
+        ["NaN", "sample"],
+    ),
+    "a map of pixels with a form per class": (
+        lambda: of_images(segmenter),
+        ShapeError,
+        ["(pairs, classes)", "(16, 2, 8, 8)", "turned back"],
+    ),
+    "entropy of a map of pixels": (
+        lambda: of_images(segmenter, prior=NegativeEntropy()),
+        ShapeError,
+        ["(pairs, classes)", "(16, 2, 8, 8)", "turned back"],
+    ),
+    "entropy of a mask of pixels": (
+        lambda: of_images(lambda image: image.mean(1), prior=NegativeEntropy()),
+        ShapeError,
+        ["(pairs, classes)", "(16, 8, 8)", "turned back"],
+    ),
+    "entropy of a map over a cloud": (
+        lambda: model(lambda x: x.unsqueeze(-1), prior=NegativeEntropy())(clouds()),
+        ShapeError,
+        ["(pairs, points, classes)", "(12, 4, 3, 1)"],
+    ),
+    "NaN values from a maximizer that calls them exact": (
+        lambda: model(maximizer=returns((3, 3, 3, 3), (3, 3), fill=torch.nan, exact=True)).eval()(clouds()),
+        ScoreError,
+        ["maximizer", "NaN"],
+    ),
+    "another number of forms from a maximizer that calls its values exact": (
+        lambda: no_grad(model(maximizer=returns((3, 5, 3, 3), (3, 5), exact=True)).eval()),
+        ShapeError,
+        ["3 forms", "5"],
     ),
     "chunk of zero": (lambda: model(chunk=0), InputError, ["chunk", "positive", "0"]),
     "no samples": (lambda: model(maximizer=RandomSearch(0))(clouds()), InputError, ["at least one sample", "0"]),

@@ -22,6 +22,10 @@ class Composition(Family):
     first: Family
     second: Family
 
+    @property
+    def moves_pixels(self) -> bool:
+        return self.first.moves_pixels or self.second.moves_pixels
+
     def prepare(self, g: Any) -> Tree:
         return self.second.prepare(self.first.prepare(g))
 

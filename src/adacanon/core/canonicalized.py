@@ -25,7 +25,7 @@ from adacanon.core.pytree import (
     tensors,
     unflatten_leading,
 )
-from adacanon.errors import AdacanonError, InputError, ShapeError
+from adacanon.errors import AdacanonError, InputError, ScoreError, ShapeError
 
 _CHECK_HINT = "Hint: check it with adacanon.testing.check_maximizer"
 
@@ -255,7 +255,7 @@ class Canonicalized(nn.Module):
     def _at(self, network: Network, g: Tree, found: Found, landscape: Landscape) -> Tensor:
         """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
         batch, forms = found.values.shape
-        if found.exact and isinstance(self.prior, ClassScore) and not _learns(network):
+        if found.exact and forms == landscape.forms and isinstance(self.prior, ClassScore) and not _learns(network):
             return found.values
         if learnt_at := getattr(landscape.fused, "learnt_at", None):
             outputs = learnt_at(network, g, found.parameters)
@@ -358,6 +358,8 @@ def _checked(found: Found, landscape: Landscape) -> Found:
             f"{landscape.batch}, got values {tuple(values.shape)} and parameters with leading axes {sorted(leading)}. "
             + _CHECK_HINT
         )
+    if any(bool(leaf.isnan().any()) for leaf in (values, *tensors(found.parameters))):
+        raise ScoreError(f"A maximizer must return values and parameters that are numbers, got NaN. {_CHECK_HINT}")
     return found
 
 

@@ -38,6 +38,13 @@ class Family(ABC):
     def transform(self, g: Tree, u: Tree, owner: Tensor) -> Tree:
         """The network inputs :math:`\\kappa_{u[p]}(g[owner[p]])`, one row per pair p."""
 
+    @property
+    def moves_pixels(self) -> bool:
+        """Whether an answer for a single pixel belongs elsewhere after a transformation. Networks with such answers are
+        refused; the answer for a point of a cloud, or for a node, stays with it.
+        """
+        return False
+
     def prepare(self, g: Any) -> Tree:
         """Check a batch and turn it, once per call, into the pytree that ``transform`` reads."""
         return g

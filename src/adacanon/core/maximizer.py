@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from adacanon.core.family import Family, Fused
 from adacanon.core.precision import in_precision, reduced_precision
-from adacanon.core.prior import ClassScore, Prior
+from adacanon.core.prior import WHY_NO_MAPS, ClassScore, Prior
 from adacanon.core.pytree import (
     Tree,
     batch_size,
@@ -84,6 +84,9 @@ class Landscape:
         ids: names of the samples, for searches that remember.
         learning: whether searches may learn from this batch.
         numbers: of the forms in an automatic chunk.
+
+    Attributes:
+        forms: per input, as the network's outputs say; None as long as nothing was evaluated.
     """
 
     network: Callable[[Tree], Tensor]
@@ -95,6 +98,7 @@ class Landscape:
     learning: bool = True
     numbers: int = AUTOMATIC_CHUNK_NUMBERS
     pairs_evaluated: float = field(default=0, init=False)
+    forms: int | None = field(default=None, init=False)
     _views: dict[int, Tree] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -193,7 +197,7 @@ class Landscape:
         rough.fused = None if self.fused is None else in_precision(self.fused, self.device.type, dtype)
         rough.chunk = None if self.chunk is None else 2 * self.chunk
         yield rough
-        self.pairs_evaluated = rough.pairs_evaluated
+        self.pairs_evaluated, self.forms = rough.pairs_evaluated, rough.forms
 
     def place(self, points: Tree) -> Tree:
         """Points as drawn by a space, on the device and in the precision of the batch."""
@@ -219,8 +223,18 @@ class Landscape:
         return [(a, min(a + self.chunk, total)) for a in range(0, total, self.chunk)]
 
     def _rank(self, u: Tree, owner: Tensor) -> Tensor:
-        outputs = evaluate(self.network, self.family, self.g, u, owner)
-        return self.prior.rank(outputs)
+        return self._ranked(evaluate(self.network, self.family, self.g, u, owner))
+
+    def _ranked(self, outputs: Tensor) -> Tensor:
+        """Values (pairs, forms) of outputs (pairs, ...)."""
+        if self.family.moves_pixels and outputs.dim() > 2:
+            raise ShapeError(
+                f"{self.family!r} needs one answer per image, (pairs, classes), got outputs of shape "
+                f"{tuple(outputs.shape)}. {WHY_NO_MAPS}"
+            )
+        values = self.prior.rank(outputs)
+        self.forms = values.shape[1]
+        return values
 
     def _chosen(self, u: Tree, owner: Tensor, form: Tensor | None) -> Tensor:
         values = self._rank(u, owner)
@@ -241,7 +255,7 @@ class Landscape:
 
     def _ranks(self, outputs: Tensor) -> Tensor:
         """Values (count, batch, forms) of outputs (count, batch, ...)."""
-        return self.prior.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
+        return self._ranked(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
 
     def _fused_gradient(self, u: Tree, form: Tensor) -> tuple[Tensor, Tree]:
         count, batch, chosen = form.shape

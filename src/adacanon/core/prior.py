@@ -9,6 +9,11 @@ from torch import Tensor
 
 from adacanon.errors import InputError, ShapeError
 
+WHY_NO_MAPS = (
+    "An answer for every pixel belongs to the transformed image and would have to be turned back, which is not "
+    "possible yet. Hint: canonicalize a network with one answer per image, such as the mean of a map"
+)
+
 
 class Prior(ABC):
     r"""What the search maximizes: :math:`h_d(f_d(x))`, one value per form.
@@ -99,7 +104,8 @@ class NegativeEntropy(Prior):
     The search ranks by :math:`h + N\log D` for N points and D classes: what is certain of nothing, such as padding that
     a network answers with zeros, adds nothing to it, and rounds nothing away.
 
-    Outputs have shape (pairs, ..., classes).
+    Outputs have shape (pairs, classes) or (pairs, points, classes), with classes last. The answer of a point stays with
+    the point when a cloud is turned. Maps of pixels are refused: they would have to be turned back.
     """
 
     @property
@@ -115,20 +121,25 @@ class NegativeEntropy(Prior):
 
     def _of_points(self, outputs: Tensor) -> Tensor:
         """(pairs, ..., classes) -> (pairs, points)"""
-        if outputs.dim() < 2:
+        if outputs.dim() not in (2, 3):
             raise ShapeError(
-                f"NegativeEntropy expects outputs of shape (pairs, ..., classes), got {tuple(outputs.shape)}"
+                f"NegativeEntropy expects outputs of shape (pairs, classes) or (pairs, points, classes), "
+                f"got {tuple(outputs.shape)}. {WHY_NO_MAPS if outputs.dim() > 3 else 'Hint: outputs.unsqueeze(-1)'}"
             )
         log_p = outputs.log_softmax(-1)
-        plogp = torch.where(log_p > -torch.inf, log_p.exp() * log_p, 0.0)
+        plogp = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * log_p)  # NaN stays NaN, which searches refuse
         return plogp.unsqueeze(1).sum(-1).flatten(1)
 
 
 def _class_scores(outputs: Tensor) -> Tensor:
     if outputs.dim() != 2:
+        hints = {
+            1: "Hint: for a single score, outputs.unsqueeze(-1)",
+            3: "Hint: for an answer per point of a cloud, with classes last, prior=NegativeEntropy()",
+        }
         raise ShapeError(
             f"A form per class needs network outputs of shape (pairs, classes), got {tuple(outputs.shape)}. "
-            "Hint: for a single score, outputs.unsqueeze(-1); for dense outputs, prior=NegativeEntropy()"
+            + hints.get(outputs.dim(), WHY_NO_MAPS)
         )
     return outputs
 

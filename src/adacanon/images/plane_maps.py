@@ -33,6 +33,10 @@ class PlaneMaps(Family):
     """
 
     @property
+    def moves_pixels(self) -> bool:
+        return True
+
+    @property
     @abstractmethod
     def outside(self) -> Outside:
         """What lies outside the image."""

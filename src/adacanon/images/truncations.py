@@ -41,6 +41,10 @@ class Truncations(Family):
         Rectangles(self.smallest, self.largest)  # checks the sides
 
     @property
+    def moves_pixels(self) -> bool:
+        return True
+
+    @property
     def points(self) -> Rectangles:
         """The rectangles, the same for all images."""
         return Rectangles(self.smallest, self.largest)

@@ -70,6 +70,10 @@ class Windows(Family):
         """Top, left, height and width of every window (count, 4) of images of this size, the largest first."""
         return _windows(height, width, self.smallest, self.largest, self.levels)
 
+    @property
+    def moves_pixels(self) -> bool:
+        return True
+
     def space(self, g: Tensor) -> Finite:
         return Finite(len(self.windows(g.shape[2], g.shape[3])))
 

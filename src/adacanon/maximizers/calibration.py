@@ -36,7 +36,7 @@ class Calibration(nn.Module):
             raise InputError(f"A calibration needs inputs >= 1 and forget in (0, 1], got inputs={inputs}, {forget=}")
         self.inputs, self.forget = inputs, forget
         self.moments: Tensor | None = None
-        self.batches = 0
+        self.batches = torch.tensor(0)
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, forget={self.forget}"
@@ -60,14 +60,20 @@ class Calibration(nn.Module):
         form = torch.randint(forms, owner.shape, generator=generator)
         chosen = map_tensors(lambda leaf: leaf[owner.to(leaf.device), form.to(leaf.device)], points)
         owner = owner.to(landscape.device)
-        x, y = view.scores(chosen, owner).cpu(), landscape.scores(chosen, owner).cpu()
-        seen = torch.stack([x.mean(0), y.mean(0), (x * x).mean(0), (x * y).mean(0)])
-        self.batches += 1
-        weight = max(self.forget, 1 / self.batches)
-        self.moments = seen if self.moments is None else torch.lerp(self.moments, seen, weight)
+        self._update(view.scores(chosen, owner).cpu(), landscape.scores(chosen, owner).cpu())
+
+    def _update(self, x: Tensor, y: Tensor) -> None:
+        """Running moments of scores (inputs, classes) on views and on inputs; infinite ones say nothing of a class."""
+        products = torch.stack([x, y, x * x, x * y])
+        finite = products.isfinite().all(0)
+        count = finite.sum(0)
+        seen = torch.where(finite, products, 0.0).sum(1) / count.clamp(min=1)
+        self.batches = self.batches + (count > 0).long()
+        weight = torch.where(count > 0, (1 / self.batches.clamp(min=1)).clamp(min=self.forget), 0.0).to(seen)
+        self.moments = torch.lerp(torch.zeros_like(seen) if self.moments is None else self.moments, seen, weight)
 
     def get_extra_state(self) -> dict[str, Any]:
         return {"moments": self.moments, "batches": self.batches}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        self.moments, self.batches = state["moments"], state["batches"]
+        self.moments, self.batches = state["moments"], torch.as_tensor(state["batches"])

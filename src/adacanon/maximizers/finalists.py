@@ -38,7 +38,8 @@ def pilot_of(
     sample = torch.arange(landscape.batch, device=values.device)
     best = map_tensors(lambda leaf: leaf[0, sample, values[0].argmax(1)], points)
     on_input, on_view = landscape.scores(best, sample), view.scores(best, sample)
-    return Pilot(best, on_input, on_input - (on_view if calibration is None else calibration(on_view)))
+    shift = on_input - (on_view if calibration is None else calibration(on_view))
+    return Pilot(best, on_input, torch.where(shift.isfinite(), shift, 0.0))
 
 
 def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[Tree, Tensor]:
