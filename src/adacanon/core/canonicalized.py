@@ -1,15 +1,18 @@
 """The adaptively canonicalized network :math:`f \\circ \\rho_f`."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
 from adacanon.core.evaluation_mode import Network, in_evaluation_mode, in_its_own_mode
 from adacanon.core.family import Family, Searches
 from adacanon.core.maximizer import Found, Landscape, Maximizer, evaluate
+from adacanon.core.naming import compare_names, names_of, packed, unpacked
 from adacanon.core.precision import callers_precision, in_precision
 from adacanon.core.prior import ClassScore, Prior
 from adacanon.core.pytree import (
@@ -135,6 +138,26 @@ class Canonicalized(nn.Module):
         self.redraw = redraw
         self.register_buffer("seed", torch.tensor(seed, dtype=torch.int64))
         self.register_buffer("draws", torch.tensor(0, dtype=torch.int64))
+
+    def get_extra_state(self) -> Tensor:
+        """Family and searches by name, so that a checkpoint of one model is not taken for that of another."""
+        return packed(names_of(self.family, self.maximizer, self.in_training))
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Names are compared before anything is loaded."""
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        key = f"{prefix}{_EXTRA_STATE_KEY_SUFFIX}"
+        if key in state_dict:
+            compare_names(unpacked(state_dict[key]), unpacked(self.get_extra_state()), key=key)
+        else:  # written by an older version, or the caller has removed it
+            warnings.warn(
+                f"The checkpoint does not name its family and search, and is loaded into {self.family!r}. "
+                "Hint: save it again to add them",
+                stacklevel=2,
+            )
+            state_dict[key] = self.get_extra_state()
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
     def extra_repr(self) -> str:
         names = ["family", "maximizer", "prior"] + ["in_training"] * (self.in_training is not None)

@@ -1,0 +1,70 @@
+"""A checkpoint names the family and the searches of its model, and is refused by another."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from adacanon import Canonicalized, GridSearch, Objective, RandomSearch, SampleAndRefine
+from adacanon.core import Family
+from adacanon.errors import InputError
+from adacanon.families import Composition
+from adacanon.images import Dilations, Rotations, Translations, Windows
+from adacanon.points import Rotations as Turns
+
+
+def model(family: Family | None = None, search: Any = None, **options: Any) -> Canonicalized:
+    network = nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(4, 3))
+    return Canonicalized(network, family or Rotations(), search or RandomSearch(4), **options)
+
+
+OTHERS = {
+    "family": model(Translations()),
+    "family of the same name": model(Turns()),
+    "composition": model(Composition(Rotations(), Dilations())),
+    "search": model(search=SampleAndRefine(4)),
+    "search in training": model(in_training=GridSearch(4)),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_model_is_refused_and_nothing_is_loaded(other: str) -> None:
+    theirs, ours = OTHERS[other], model(seed=7)
+    before = {name: value.clone() for name, value in ours.state_dict().items()}
+    with pytest.raises(InputError, match="belongs to another model"):
+        ours.load_state_dict(theirs.state_dict())
+    assert all(torch.equal(value, before[name]) for name, value in ours.state_dict().items())
+
+
+def test_inside_an_objective_it_is_refused_too() -> None:
+    with pytest.raises(InputError, match=r"remove the entry 'model\._extra_state'"):
+        Objective(model()).load_state_dict(Objective(model(Translations())).state_dict())
+
+
+def test_whoever_asks_for_it_may_load_it_all_the_same() -> None:
+    ours, state = model(), model(Translations()).state_dict()
+    del state["_extra_state"]
+    with pytest.warns(UserWarning, match="does not name its family"):
+        ours.load_state_dict(state)
+    assert torch.equal(ours.network[2].weight, state["network.2.weight"])
+
+
+def test_the_number_of_candidates_may_differ() -> None:
+    ours = model(search=RandomSearch(50))
+    ours.load_state_dict(model(search=RandomSearch(4)).state_dict())
+
+
+def test_other_settings_of_the_family_are_said() -> None:
+    with pytest.warns(UserWarning, match="levels=3"):
+        model(Windows()).load_state_dict(model(Windows(levels=3)).state_dict())
+
+
+def test_a_checkpoint_of_tensors_alone_takes_the_names_along(tmp_path: Path) -> None:
+    save_file(model(Translations()).state_dict(), tmp_path / "model.safetensors")
+    state = load_file(tmp_path / "model.safetensors")
+    model(Translations()).load_state_dict(state)
+    with pytest.raises(InputError, match="Translations"):
+        model().load_state_dict(state)
