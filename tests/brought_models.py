@@ -26,6 +26,32 @@ class Colour(nn.Module):
         return self.layer(images).mean((2, 3))
 
 
+class Marks(nn.Module):
+    """Class c has the brightest of the first pixels at place c: never a mistake on images that are not transformed."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.classes = classes
+
+    def forward(self, images: Tensor) -> Tensor:
+        return 9 * images.mean(1).flatten(1)[:, : self.classes]
+
+
+def ten() -> nn.Module:
+    return Marks(10)
+
+
+def twelve() -> nn.Module:
+    return Marks(12)
+
+
+def mark(label: int) -> Tensor:
+    """A picture (height, width) of a class that such a network knows."""
+    image = torch.zeros(PIXELS, PIXELS)
+    image.view(-1)[label] = 1
+    return image
+
+
 def half() -> nn.Module:
     return Half()
 

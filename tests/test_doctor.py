@@ -1,5 +1,7 @@
 """The doctor: what it measures is so, what does not fit is refused, and the command writes its page."""
 
+import html
+import itertools
 import json
 import math
 import subprocess
@@ -9,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor, nn
 
 import adacanon
@@ -16,14 +19,16 @@ from adacanon import Canonicalized, GridSearch
 from adacanon.cli import main
 from adacanon.diagnosis.candidates import applicable, families_of_images, ordered_candidates
 from adacanon.diagnosis.examination import CANDIDATES
-from adacanon.diagnosis.readings import reading
+from adacanon.diagnosis.readings import order_of, reading
 from adacanon.errors import InputError, ScoreError, ShapeError, UnknownNameError
 from adacanon.images import Rotations, Windows
 from adacanon.points import Rotations as CloudRotations
-from adacanon.reports.doctor_page import verdict
+from adacanon.reports.doctor_page import verdict, warning
 from adacanon.spaces import SO3, Box, Circle, Finite
-from brought_models import Half, colour, half, halves
+from brought_models import Half, colour, half, halves, mark, twelve
 from networks import cloud_network, clouds
+
+TEN = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +72,26 @@ class TestMeasures:
         for searched in finding.searched:
             gained = searched.transformed.accuracy - finding.alone_transformed.accuracy
             assert searched.recovered == pytest.approx(gained)
+            lost = finding.alone_as_given.accuracy - searched.as_given.accuracy
+            assert searched.cost == pytest.approx(lost)
+            assert (searched.cost_error > 0) == (lost != 0)
+        assert max(searched.cost for searched in finding.searched) > 0
+
+    def test_the_verdict_states_what_a_search_brings_back_and_what_it_costs(
+        self, diagnosis: adacanon.diagnosis.Diagnosis
+    ) -> None:
+        for finding, figures in zip(diagnosis.findings, diagnosis.as_json()["findings"], strict=True):
+            best = max(finding.searched[1:], key=lambda searched: searched.recovered)
+            text = verdict(figures)
+            assert f"{best.recovered:.1f} ± {best.recovered_error:.1f} points" in text
+            assert text.endswith(f"costs {best.cost:.1f} ± {best.cost_error:.1f} points on inputs as given.")
+            assert html.escape(text) in diagnosis.page()
+            alone = verdict({**figures, "searched": figures["searched"][:1]})
+            assert alone.endswith("points).")
 
     def test_a_network_that_knows_the_symmetry_needs_nothing(self) -> None:
-        class Brightness(nn.Module):
-            def forward(self, images: Tensor) -> Tensor:
-                mean = images.mean((1, 2, 3))
-                return torch.stack([mean, 0.2 - mean], 1)
-
         images, labels = halves(12)
-        found = adacanon.doctor(Brightness(), [(images, labels)], families=["reflection"])
+        found = adacanon.doctor(half(), [(images, labels)], families=["reflection"])
         (finding,) = found.findings
         assert (finding.fall, finding.changed) == (0, 0)
         assert "no fall beyond chance" in verdict(found.as_json()["findings"][0])
@@ -151,6 +167,63 @@ class Counting(Half):
     def forward(self, images: Tensor) -> Tensor:
         self.rows += len(images)
         return super().forward(images)
+
+
+class TestOrderOfClasses:
+    """A network that makes no mistake, and labels that count classes in another order."""
+
+    def examined(self, order: list[int], copies: int = 4) -> adacanon.diagnosis.Diagnosis:
+        images = torch.stack([mark(label) for label in range(12)]).unsqueeze(1).repeat(copies, 1, 1, 1)
+        labels = torch.tensor(order).repeat(copies)
+        return adacanon.doctor(twelve(), [(images, labels)], families=["reflection"], candidates=(1, 2))
+
+    def test_the_right_order_gives_no_warning(self) -> None:
+        found = self.examined(list(range(12)))
+        assert (found.alone.accuracy, found.order.reordered, found.order.doubtful) == (100, 100, False)
+        assert warning(found.as_json()) == ""
+        assert "class='warning'" not in found.page()
+
+    @pytest.mark.parametrize(
+        ("order", "right"),
+        [
+            ([*range(1, 12), 0], 0),
+            (sorted(range(12), key=str), 2),  # 0 and 1 keep their places: twice as good as chance
+        ],
+    )
+    def test_another_order_gives_a_warning_and_no_verdict_of_health(self, order: list[int], right: int) -> None:
+        found = self.examined(order, copies=40)
+        assert found.alone.accuracy == pytest.approx(100 * right / 12)
+        assert found.order.doubtful
+        assert found.order.reordered == 100
+        text = warning(found.as_json())
+        assert f"accuracy is {100 * right / 12:.1f} %" in text
+        assert "chance is 8.3 ± 1.3 % for 12 classes and 480 samples" in text
+        assert "accuracy would be 100.0 %" in text
+        assert html.escape(text) in found.page()
+        assert "no fall beyond chance" not in found.page()
+
+    def test_guessing_is_at_chance_and_little_better_is_not(self) -> None:
+        generator = torch.Generator().manual_seed(0)
+        labels = torch.randint(10, (1000,), generator=generator)
+        scores = torch.rand(1000, 10, generator=generator)
+        guess = order_of(scores, labels)
+        assert guess.doubtful
+        assert guess.chance == 10
+        assert guess.chance_error == pytest.approx(100 * math.sqrt(0.1 * 0.9 / 1000))
+        scores[torch.arange(200), labels[:200]] += 1
+        assert not order_of(scores, labels).doubtful
+
+    def test_chance_is_the_mean_over_all_orders_however_classes_are_shared_out(self) -> None:
+        labels, predicted = torch.tensor([0, 0, 0, 0, 1, 2]), torch.tensor([0, 0, 1, 0, 1, 0])
+        orders = torch.tensor(list(itertools.permutations(range(3))))
+        mean = (orders[:, predicted] == labels).double().mean()
+        assert order_of(nn.functional.one_hot(predicted, 3).double(), labels).chance == pytest.approx(100 * float(mean))
+
+    def test_samples_of_one_class_alone_are_no_reason_to_doubt(self) -> None:
+        """Every output comes with that class; but only one can stand for it."""
+        predicted = torch.tensor([3] * 40 + [0, 1, 2, 4, 5, 6] * 10)
+        found = order_of(nn.functional.one_hot(predicted, 10).double(), torch.full((100,), 3))
+        assert (found.reordered, found.doubtful) == (40, False)
 
 
 class TestReadings:
@@ -283,8 +356,52 @@ class TestCommand:
         assert "<script" not in page
 
     @pytest.mark.parametrize(
+        ("names", "words", "message"),
+        [
+            ([str(number) for number in range(12)], ["brought_models:twelve"], "9 → 9, 10 → 10, 11 → 11"),
+            (TEN, ["brought_models:ten", "--classes", *TEN], "zero → 0, one → 1, two → 2"),
+            (TEN, ["brought_models:ten", "--classes", ",".join(TEN)], "zero → 0, one → 1, two → 2"),
+            (["two", "seven"], ["brought_models:ten", "--classes", *TEN], "seven → 7, eight → 8, nine → 9"),
+        ],
+    )
+    def test_a_perfect_network_is_perfect_whatever_its_folders_are_called(
+        self, names: list[str], words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.examined(names, words, tmp_path) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert message in printed
+        assert "Warning" not in printed
+        assert json.loads((tmp_path / "out" / "doctor.json").read_text())["alone"]["accuracy"] == 100
+
+    def examined(self, names: list[str], words: list[str], folder: Path) -> int:
+        for name in names:
+            label = TEN.index(name) if name in TEN else int(name)
+            pixels = (255 * mark(label)).byte().numpy()
+            (folder / "data" / name).mkdir(parents=True)
+            for number in range(8):
+                Image.fromarray(pixels).save(folder / "data" / name / f"{number}.png")
+        options = ["--families", "reflection", "--candidates", "1", "2", "--threads", "1"]
+        return main(["doctor", *words, "--data", str(folder / "data"), *options, "--output", str(folder / "out")])
+
+    def test_names_in_the_order_of_the_alphabet_get_a_warning(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.examined(TEN, ["brought_models:ten"], tmp_path) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "eight → 0, five → 1, four → 2" in printed
+        assert "Warning: On inputs as given, accuracy is 10.0 %, not above chance" in printed
+        assert "no fall beyond chance" not in printed
+
+    def test_fewer_folders_than_classes_need_names(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.examined(["two", "seven"], ["brought_models:ten"], tmp_path) == 2
+        assert "Hint: --classes" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
         ("words", "message"),
         [
+            (["brought_models:half", "--data", "DATA", "--classes", "up"], "got also low; named without data: none"),
+            (["brought_models:half", "--data", "DATA", "--classes", "up,low,up"], "got up more than once"),
+            (["brought_models:half", "--data", "DATA", "--classes", ""], "got an empty one"),
             (["brought_models:half", "--data", "nothing"], "nothing is missing"),
             (["brought_models:colour", "--data", "DATA"], "--channels 3"),
             (["brought_models:half", "--data", "DATA", "--families", "turning"], "got turning"),

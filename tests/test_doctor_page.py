@@ -85,6 +85,7 @@ class TestInABrowser:
 
 def test_names_are_escaped(page: Path) -> None:
     text = page.read_text()
+    assert "<td>&lt;a&gt;</td><td>0</td><td>20</td></tr><tr><td>b&amp;</td><td>1</td><td>20</td>" in text
     assert "&lt;a&gt;" in text
     assert "<a>" not in text
 

@@ -16,6 +16,61 @@ def picture(file: Path, *, size: int = 8, mode: str = "RGB", value: int = 200) -
     Image.new(mode, (size, size), value if mode == "L" else (value, 0, 100)).save(file)
 
 
+class TestOrderOfClasses:
+    @pytest.mark.parametrize(
+        "names",
+        [
+            [str(number) for number in range(12)],
+            [f"class_{number}" for number in (1, 2, 9, 10, 11, 100)],
+            ["2a", "2b", "10a", "cat", "dog"],
+            ["a", "a1", "a01b", "a1b", "b"],
+        ],
+    )
+    def test_folders_are_in_natural_order(self, names: list[str], tmp_path: Path) -> None:
+        for name in reversed(names):
+            picture(tmp_path / name / "x.png")
+        assert load_labelled(tmp_path).class_names == tuple(names)
+
+    def test_given_names_fix_the_order_and_may_have_no_folder(self, tmp_path: Path) -> None:
+        for name in ("one", "two", "zero"):
+            picture(tmp_path / name / "x.png", value={"zero": 10, "one": 20, "two": 30}[name])
+        names = ("zero", "one", "none", "two")
+        found = load_labelled(tmp_path, classes=names)
+        assert found.class_names == names
+        assert found.labels.tolist() == [0, 1, 3]
+        assert (255 * found.inputs[:, 0, 0, 0]).round().tolist() == [10, 20, 30]
+
+    @pytest.mark.parametrize(
+        ("names", "error", "message"),
+        [
+            (("cat", "dgo"), DataError, r"were named \(cat, dgo\), got also dog; named without data: dgo. Hint: --cl"),
+            (("cat",), DataError, "got also dog; named without data: none"),
+            (("cat", "dog", "cat"), InputError, "got cat more than once. Hint"),
+            (("cat", "dog", ""), InputError, "got an empty one. Hint"),
+            ("cat,dog", InputError, "must be a sequence of names, got the text 'cat,dog'. Hint"),
+        ],
+    )
+    def test_names_that_do_not_fit_are_refused(
+        self, names: tuple[str, ...], error: type[Exception], message: str, tmp_path: Path
+    ) -> None:
+        for name in ("cat", "dog"):
+            picture(tmp_path / name / "x.png")
+        with pytest.raises(error, match=message):
+            load_labelled(tmp_path, classes=names)
+
+    def test_labels_of_a_file_follow_its_own_names(self, tmp_path: Path) -> None:
+        arrays = {"images": np.zeros((3, 4, 4), np.uint8), "labels": [0, 1, 1]}
+        np.savez(tmp_path / "named.npz", class_names=["cat", "dog"], **arrays)
+        np.savez(tmp_path / "bare.npz", **arrays)
+        np.savez(tmp_path / "short.npz", class_names=["cat"], **arrays)
+        names = ("dog", "bird", "cat")
+        assert load_labelled(tmp_path / "named.npz", classes=names).labels.tolist() == [2, 0, 0]
+        assert load_labelled(tmp_path / "bare.npz", classes=names).labels.tolist() == [0, 1, 1]
+        assert load_labelled(tmp_path / "bare.npz", classes=names).class_names == names
+        with pytest.raises(DataError, match=r"labels must lie in 0\.\.0, one for each of class_names, got 0\.\.1"):
+            load_labelled(tmp_path / "short.npz", classes=names)
+
+
 class TestFolder:
     def test_classes_are_folders_in_the_order_of_their_names(self, tmp_path: Path) -> None:
         for name, value in (("dog/b.png", 10), ("cat/a.png", 200), ("cat/deeper/c.PNG", 90)):

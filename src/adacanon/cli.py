@@ -24,7 +24,14 @@ from adacanon.experiments.tuning import TRIALS, tune
 from adacanon.reports.progress import passes_bar
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
-from adacanon.reports.terminal import Progress, show_data_sets, show_progress, show_summary, show_verdicts
+from adacanon.reports.terminal import (
+    Progress,
+    show_classes,
+    show_data_sets,
+    show_progress,
+    show_summary,
+    show_verdicts,
+)
 
 Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")
@@ -238,6 +245,9 @@ class Doctor:
     """package.module:factory, or the file of a TorchScript or torch.export program (see --trust)."""
     data: Path
     """A folder CLASS/IMAGE.png, or an .npz file with images or points, and labels."""
+    classes: tuple[str, ...] = ()
+    """Names of all classes in the order of the network's outputs, separated by spaces, or one word with commas. Without
+    it, folders are taken in the natural order of their names, 2 before 10."""
     output: Path = Path("build/doctor")
     """Folder of the page and the figures."""
     families: tuple[str, ...] = ()
@@ -268,7 +278,16 @@ class Doctor:
 
         _set_threads(self.threads)
         network = load_model(self.model, trust=self.trust, weights=self.weights)
-        data = load_labelled(self.data, limit=self.limit, size=self.size, channels=self.channels, seed=self.seed)
+        data = load_labelled(
+            self.data,
+            classes=_classes(self.classes),
+            limit=self.limit,
+            size=self.size,
+            channels=self.channels,
+            seed=self.seed,
+        )
+        if data.class_names is not None:
+            show_classes(data.class_names)
         with passes_bar("forward passes") as on_progress:
             found = doctor(
                 network,
@@ -342,6 +361,11 @@ def _names(words: tuple[str, ...]) -> tuple[str, ...]:
     if words and not names:
         raise InputError("Expected names of rows or columns, got an empty one. Hint: leave the option out for all")
     return names
+
+
+def _classes(words: tuple[str, ...]) -> tuple[str, ...]:
+    """As they are, because names of classes may hold commas; a single word is split at its commas."""
+    return tuple(name.strip() for name in words[0].split(",")) if len(words) == 1 else words
 
 
 def _table(name: str, results: Path) -> tuple[Table, Path]:

@@ -1,7 +1,8 @@
 """Labelled images or clouds that a user brings: a folder with one folder of images per class, or a file of arrays."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,14 +34,23 @@ class Labelled:
 
 
 def load_labelled(
-    path: Path, *, limit: int | None = None, size: int | None = None, channels: int | None = None, seed: int = 0
+    path: Path,
+    *,
+    classes: Sequence[str] = (),
+    limit: int | None = None,
+    size: int | None = None,
+    channels: int | None = None,
+    seed: int = 0,
 ) -> Labelled:
     """Read a folder or an ``.npz`` file.
 
     Args:
-        path: a folder ``CLASS/IMAGE.png``, classes in the order of their names; or a file with the arrays ``images``
-            (samples, height, width[, channels]) or ``points`` (samples, points, 3), and ``labels``, all of them also
-            with the prefix of a part such as ``test_``, and perhaps ``class_names``.
+        path: a folder ``CLASS/IMAGE.png``, classes in the natural order of their names, 2 before 10; or a file with
+            the arrays ``images`` (samples, height, width[, channels]) or ``points`` (samples, points, 3), and
+            ``labels``, all of them also with the prefix of a part such as ``test_``, and perhaps ``class_names``.
+        classes: the names of all classes in the order of the network's outputs. Labels then count in this order.
+            Every class of the data must be named; names without data are allowed. Where a file has no
+            ``class_names``, its labels stay as they are.
         limit: so many samples at most, drawn at random from all.
         size: resize images to this side.
         channels: 3 gives grey images three equal channels, 1 averages those of colour images.
@@ -50,24 +60,81 @@ def load_labelled(
         raise InputError(f"limit must be a positive number of samples, got {limit}")
     if channels not in (None, 1, 3):
         raise InputError(f"channels must be 1 or 3, got {channels}")
+    _check_names(classes)
     if path.is_dir():
-        return _from_folder(path, limit, size, channels, seed)
+        return _from_folder(path, tuple(classes), limit, size, channels, seed)
     if path.is_file() and path.suffix == ".npz":
-        return _from_arrays(path, limit, size, channels, seed)
+        found = _from_arrays(path, limit, size, channels, seed)
+        return _in_order(path, found, tuple(classes)) if classes else found
     what = "is missing" if not path.exists() else "is neither a folder nor an .npz file"
     raise DataError(f"{path} {what}. Hint: a folder CLASS/IMAGE.png, or a file with the arrays images and labels")
 
 
-def _from_folder(folder: Path, limit: int | None, size: int | None, channels: int | None, seed: int) -> Labelled:
-    classes = sorted(place for place in folder.iterdir() if place.is_dir())
-    found = [(file, label) for label, place in enumerate(classes) for file in _images_in(place)]
+def natural_order(name: str) -> tuple[list[str | int], str]:
+    """A key for sorting: digits count as numbers, everything else as text.
+
+    Example:
+        >>> sorted(["class_10", "class_2", "b", "a"], key=natural_order)
+        ['a', 'b', 'class_2', 'class_10']
+    """
+    parts = re.split(r"(\d+)", name)  # text and numbers in turn, so that like is compared with like
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], name
+
+
+def _check_names(classes: Sequence[str]) -> None:
+    if isinstance(classes, str):
+        raise InputError(f"classes must be a sequence of names, got the text {classes!r}. Hint: classes=('a', 'b')")
+    twice = [name for i, name in enumerate(classes) if name in classes[:i]]
+    if twice or "" in classes:
+        came = f"{', '.join(dict.fromkeys(twice))} more than once" if twice else "an empty one"
+        raise InputError(f"Names of classes must differ and not be empty, got {came}. Hint: one name for each output")
+
+
+def _places(path: Path, names: Sequence[str], classes: Sequence[str]) -> list[int]:
+    """Where the classes of some data stand among those of the network."""
+    strangers = [name for name in names if name not in classes]
+    if strangers:
+        unused = [name for name in classes if name not in names]
+        raise DataError(
+            f"{path}: expected only classes that were named ({_some(classes)}), got also {_some(strangers)}; named "
+            f"without data: {_some(unused) or 'none'}. Hint: --classes takes the names of all classes of the network, "
+            "spelled as in the data; move folders away that are no classes"
+        )
+    return [list(classes).index(name) for name in names]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join([*names[:12], *["..."] * (len(names) > 12)])
+
+
+def _in_order(path: Path, found: Labelled, classes: tuple[str, ...]) -> Labelled:
+    """The labels of a file that names its classes, in another order."""
+    if found.class_names is None:
+        return replace(found, class_names=classes)
+    low, high = int(found.labels.min()), int(found.labels.max())
+    if low < 0 or high >= len(found.class_names):
+        raise DataError(
+            f"{path}: labels must lie in 0..{len(found.class_names) - 1}, one for each of class_names, "
+            f"got {low}..{high}. Hint: name every class in class_names"
+        )
+    places = torch.tensor(_places(path, found.class_names, classes))
+    return replace(found, labels=places[found.labels], class_names=classes)
+
+
+def _from_folder(
+    folder: Path, classes: tuple[str, ...], limit: int | None, size: int | None, channels: int | None, seed: int
+) -> Labelled:
+    names = sorted((place.name for place in folder.iterdir() if place.is_dir()), key=natural_order)
+    classes = classes or tuple(names)
+    folders = sorted(zip(_places(folder, names, classes), names, strict=True))
+    found = [(file, label) for label, name in folders for file in _images_in(folder / name)]
     if not found:
         raise DataError(f"{folder} holds no images. Hint: one folder per class with images {', '.join(SUFFIXES[:3])}")
     chosen = [found[i] for i in _drawn(len(found), limit, seed).tolist()]
     images = [resized(_read(file, channels).unsqueeze(0), size)[0] for file, _ in chosen]
     _check_same_shape([file for file, _ in chosen], images)
     labels = torch.tensor([label for _, label in chosen])
-    return Labelled(torch.stack(images), labels, tuple(place.name for place in classes))
+    return Labelled(torch.stack(images), labels, classes)
 
 
 def _images_in(folder: Path) -> list[Path]:

@@ -15,7 +15,14 @@ from adacanon.diagnosis.candidates import MEANINGS, applicable, ordered_candidat
 from adacanon.diagnosis.findings import Diagnosis, Example, Finding, Searched
 from adacanon.diagnosis.models import Network
 from adacanon.diagnosis.probing import gathered, probed
-from adacanon.diagnosis.readings import are_probabilities, difference, log_probabilities, reading, share_changed
+from adacanon.diagnosis.readings import (
+    are_probabilities,
+    difference,
+    log_probabilities,
+    order_of,
+    reading,
+    share_changed,
+)
 from adacanon.errors import InputError, ScoreError
 from adacanon.frozen import features_of_forms
 from adacanon.images.resampling import Outside
@@ -56,6 +63,7 @@ def doctor(
         outside: what lies outside an image that is turned, shifted or shrunk: its mirror image, its border continued,
             nothing ("zero"), or nothing outside its inscribed disc, to which it is cut first ("disc").
         limit: use so many samples at most.
+        class_names: names of all classes, in the order of the network's outputs.
         seed: of the transformations.
 
     Example:
@@ -85,9 +93,11 @@ def doctor(
         shape=tuple(inputs.shape[1:]),
         classes=first.shape[1],
         class_names=tuple(class_names or map(str, range(first.shape[1]))),
+        class_samples=tuple(torch.bincount(labels, minlength=first.shape[1]).tolist()),
         outputs="probabilities" if probabilities else "logits",
         seed=seed,
         alone=reading(alone, labels),
+        order=order_of(alone, labels),
         findings=tuple(findings),
         seconds=time.perf_counter() - begin,
     )
@@ -133,8 +143,9 @@ def _examined(case: _Case, name: str, family: Family, points: Tree) -> Finding:
         changed=share_changed(given[0], moved[0]),
         fall=fall,
         fall_error=fall_error,
+        doubtful=order_of(given[0], labels).doubtful,
         searched=tuple(
-            _searched(count, min(count, batch_size(points)), given[i], moved[i], moved[0], labels)
+            _searched(count, min(count, batch_size(points)), given[[0, i]], moved[[0, i]], labels)
             for i, count in enumerate(case.counts, start=1)
         ),
         examples=tuple(_example(case, family, take(drawn, torch.tensor([i])), points, scores, i) for i in chosen),
@@ -156,10 +167,21 @@ def _scores(case: _Case, family: Family, points: Tree, drawn: Tree) -> _Scores:
     return _Scores(torch.cat(given, 1), torch.cat(moved, 1), torch.cat(places))
 
 
-def _searched(count: int, passes: int, given: Tensor, moved: Tensor, alone: Tensor, labels: Tensor) -> Searched:
-    recovered, error = difference(alone, moved, labels)
-    changed = share_changed(given, moved)
-    return Searched(count, passes, reading(given, labels), reading(moved, labels), changed, recovered, error)
+def _searched(count: int, passes: int, given: Tensor, moved: Tensor, labels: Tensor) -> Searched:
+    """From scores (2, samples, classes), of the network alone and under the search."""
+    recovered, recovered_error = difference(moved[0], moved[1], labels)
+    cost, cost_error = difference(given[1], given[0], labels)
+    return Searched(
+        candidates=count,
+        passes=passes,
+        as_given=reading(given[1], labels),
+        transformed=reading(moved[1], labels),
+        changed=share_changed(given[1], moved[1]),
+        recovered=recovered,
+        recovered_error=recovered_error,
+        cost=cost,
+        cost_error=cost_error,
+    )
 
 
 def _winning_places(scores: Tensor) -> Tensor:

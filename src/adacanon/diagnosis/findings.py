@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from adacanon.diagnosis.readings import Reading
+from adacanon.diagnosis.readings import Order, Reading
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Searched:
         changed: share of predictions that differ between the two.
         recovered: accuracy on transformed inputs minus that of the network alone, in points, with its standard error.
         recovered_error: standard error of ``recovered``, over samples.
+        cost: accuracy of the network alone on inputs as given minus that under the search, in points.
+        cost_error: standard error of ``cost``, over samples.
     """
 
     candidates: int
@@ -30,6 +32,8 @@ class Searched:
     changed: float
     recovered: float
     recovered_error: float
+    cost: float
+    cost_error: float
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Finding:
         changed: share of its predictions that differ between the two, in percent.
         fall: accuracy on transformed inputs minus that on inputs as given, in points, with its standard error.
         fall_error: standard error of ``fall``, over samples.
+        doubtful: too little is right on inputs as given for a fall to show, see ``Order``.
         searched: for each number of candidates.
         examples: some that the search rescues and some that it spoils, where there are any.
     """
@@ -71,6 +76,7 @@ class Finding:
     changed: float
     fall: float
     fall_error: float
+    doubtful: bool
     searched: tuple[Searched, ...]
     examples: tuple[Example, ...] = field(repr=False)
 
@@ -82,8 +88,10 @@ class Diagnosis:
     Attributes:
         model: a name of the network, and ``data`` one of the data.
         shape: of one input.
+        class_names: in the order of the network's outputs, with the number of samples of each in ``class_samples``.
         outputs: "logits" or "probabilities".
         alone: the network on the inputs, untouched.
+        order: whether labels count classes as the network does.
         findings: one for each family.
         seconds: that it took.
     """
@@ -94,9 +102,11 @@ class Diagnosis:
     shape: tuple[int, ...]
     classes: int
     class_names: tuple[str, ...]
+    class_samples: tuple[int, ...]
     outputs: str
     seed: int
     alone: Reading
+    order: Order
     findings: tuple[Finding, ...]
     seconds: float
 

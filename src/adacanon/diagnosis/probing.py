@@ -65,7 +65,8 @@ def _check_classes(classes: int, labels: Tensor, class_names: Sequence[str] | No
         names = ", ".join(list(class_names)[:5])
         raise InputError(
             f"The network returns {classes} classes, the data has {len(class_names)} ({names}, ...). "
-            "Hint: a network with a classifier for this data; its last layer may have to be trained"
+            "Hint: --classes (in Python class_names) takes the names of all classes of the network, also of those "
+            "without data; otherwise its last layer has to be trained for this data"
         )
     if low < 0 or high >= classes:
         raise InputError(

@@ -1,6 +1,7 @@
 """What is read off the scores of a classifier: accuracy, confidence, calibration."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 import torch
@@ -49,6 +50,60 @@ def reading(scores: Tensor, labels: Tensor) -> Reading:
         calibration_error=sum(b.share * abs(b.accuracy - b.confidence) for b in bins) / 100,
         bins=bins,
     )
+
+
+@dataclass(frozen=True)
+class Order:
+    r"""Whether labels count classes as the network does, in percent.
+
+    Attributes:
+        chance: :math:`100 / C` for :math:`C` classes, the mean accuracy over all orders of the classes, whatever the
+            network and however many samples each class has.
+        chance_error: standard error of an accuracy at chance, :math:`100 \sqrt{(1 - 1/C) / (C n)}` for :math:`n`
+            samples.
+        reordered: accuracy if each output stands for the label that it mostly comes with, at most one output for each.
+            Each half of the samples is judged by what the other half shows.
+        doubtful: accuracy is not above chance by more than two standard errors, or it is below half of ``reordered``
+            and the difference is larger than two standard errors.
+    """
+
+    chance: float
+    chance_error: float
+    reordered: float
+    doubtful: bool
+
+
+def order_of(scores: Tensor, labels: Tensor) -> Order:
+    """Of scores (samples, classes)."""
+    predicted, share = scores.argmax(-1), 1 / scores.shape[-1]
+    chance, chance_error = 100 * share, 100 * math.sqrt(share * (1 - share) / len(labels))
+    right = (predicted == labels).double()
+    other = _right_if_reordered(predicted, labels)
+    accuracy, reordered = 100 * float(right.mean()), 100 * float(other.mean())
+    better = reordered - accuracy > 2 * standard_error(other - right)
+    doubtful = accuracy <= chance + 2 * chance_error or (better and accuracy < reordered / 2)
+    return Order(chance, chance_error, reordered, doubtful)
+
+
+def _right_if_reordered(predicted: Tensor, labels: Tensor) -> Tensor:
+    right = torch.zeros(len(labels), dtype=torch.float64)
+    sorted_by_label = labels.argsort(stable=True)
+    halves = sorted_by_label[::2], sorted_by_label[1::2]  # about as many samples of each class
+    for judged, shown in (halves, halves[::-1]):
+        meaning = _labels_of_outputs(predicted[shown].tolist(), labels[shown].tolist())
+        meant = torch.tensor([meaning.get(output, -1) for output in predicted[judged].tolist()], dtype=torch.long)
+        right[judged] = (meant == labels[judged]).double()
+    return right
+
+
+def _labels_of_outputs(predicted: list[int], labels: list[int]) -> dict[int, int]:
+    """The most frequent pairs first, no output and no label twice."""
+    counts = Counter(zip(predicted, labels, strict=True))
+    meaning: dict[int, int] = {}
+    for output, label in sorted(counts, key=lambda pair: (-counts[pair], pair[0] != pair[1])):
+        if output not in meaning and label not in meaning.values():
+            meaning[output] = label
+    return meaning
 
 
 def standard_error(values: Tensor) -> float:

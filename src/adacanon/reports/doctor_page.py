@@ -29,11 +29,13 @@ th:first-child, td:first-child { text-align: left; }
 .example { display: grid; grid-template-columns: repeat(3, 1fr); gap: .5rem; font-size: .85rem; text-align: center; }
 .example img, .example svg { width: 100%; aspect-ratio: 1; object-fit: contain; image-rendering: pixelated;
   background: #f3f5f8; border: 1px solid #d8dee6; }
+.warning { border-left: .4rem solid #b03a2e; background: #fbeeec; padding: .6rem 1rem; max-width: 56rem; }
+.classes { max-height: 20rem; overflow: auto; }
 .right { color: #1f6f54; font-weight: 600; } .wrong { color: #b03a2e; font-weight: 600; }
 """
 HEADINGS = (
     "candidates K", "forward passes", "accuracy, transformed", "recovered, points", "accuracy, as given",
-    "predictions that change", "confidence, transformed", "calibration error, transformed",
+    "cost as given, points", "predictions that change", "confidence, transformed", "calibration error, transformed",
 )  # fmt: skip
 
 
@@ -52,7 +54,8 @@ def page(diagnosis: Figures, examples: Mapping[str, Sequence[Figures]]) -> str:
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>"
-        f"{_facts(diagnosis)}{_overview(diagnosis)}{sections}{NOTES}</body></html>\n"
+        f"{_facts(diagnosis)}{_warning(diagnosis)}{_overview(diagnosis)}{_classes(diagnosis)}{sections}{NOTES}"
+        "</body></html>\n"
     )
 
 
@@ -60,17 +63,66 @@ def verdict(finding: Figures) -> str:
     """What the figures of a family say, in a sentence or two."""
     given, moved = finding["alone_as_given"]["accuracy"], finding["alone_transformed"]["accuracy"]
     fall, error = finding["fall"], finding["fall_error"]
-    best = max(finding["searched"], key=lambda searched: searched["recovered"])
     start = f"Accuracy goes from {given:.1f} % to {moved:.1f} % ({fall:+.1f} ± {error:.1f} points)"
     if fall >= -2 * error:
-        start += ", no fall beyond chance"
-    gain, gain_error = best["recovered"], best["recovered_error"]
-    if gain <= 2 * gain_error:
-        return f"{start}. Without training, adaptive canonicalization brings back nothing beyond chance."
-    share = f", {100 * gain / -fall:.0f} % of the fall" if fall < -2 * error else ""
+        none = "but too little is right on inputs as given for a fall to show"
+        start += f", {none if finding['doubtful'] else 'no fall beyond chance'}"
+    best = _best(finding)
+    if best["passes"] == 1:
+        return f"{start}."
     return (
         f"{start}. Without training, adaptive canonicalization with {best['passes']} forward passes brings back "
-        f"{gain:.1f} ± {gain_error:.1f} points{share}."
+        f"{_gain(finding, best)} on transformed inputs, and {_cost(best)} on inputs as given."
+    )
+
+
+def _best(finding: Figures) -> Figures:
+    """What brings back most; one candidate is the network alone, and no search."""
+    searches = [searched for searched in finding["searched"] if searched["passes"] > 1]
+    return max(searches or finding["searched"], key=lambda searched: searched["recovered"])
+
+
+def _gain(finding: Figures, best: Figures) -> str:
+    gain, error, fall = best["recovered"], best["recovered_error"], finding["fall"]
+    if gain <= 2 * error:
+        return f"nothing beyond chance ({gain:+.1f} ± {error:.1f} points)"
+    share = f" ({100 * gain / -fall:.0f} % of the fall)" if fall < -2 * finding["fall_error"] else ""
+    return f"{gain:.1f} ± {error:.1f} points{share}"
+
+
+def _cost(best: Figures) -> str:
+    verb = "costs" if best["cost"] >= 0 else "adds"
+    return f"{verb} {abs(best['cost']):.1f} ± {best['cost_error']:.1f} points"
+
+
+def warning(diagnosis: Figures) -> str:
+    """What to check first if labels may not count classes as the network does; empty if they seem to."""
+    order, accuracy = diagnosis["order"], diagnosis["alone"]["accuracy"]
+    if not order["doubtful"]:
+        return ""
+    near = accuracy <= order["chance"] + 2 * order["chance_error"]
+    what = "not above chance by more than two standard errors" if near else "low"
+    return (
+        f"On inputs as given, accuracy is {accuracy:.1f} %, {what}; chance is {order['chance']:.1f} ± "
+        f"{order['chance_error']:.1f} % for {diagnosis['classes']} classes and {diagnosis['samples']} samples. If each "
+        f"output stood for the class that it mostly comes with, accuracy would be {order['reordered']:.1f} %. Check "
+        "the order of classes (--classes takes their names in the order of the network's outputs), the preprocessing "
+        "and the weights: until then the figures below say little."
+    )
+
+
+def _warning(diagnosis: Figures) -> str:
+    text = warning(diagnosis)
+    return f"<p class='warning' role='alert'><strong>Warning.</strong> {html.escape(text)}</p>" if text else ""
+
+
+def _classes(diagnosis: Figures) -> str:
+    """Which name stands for which output."""
+    counts = zip(diagnosis["class_names"], diagnosis["class_samples"], strict=True)
+    rows = [(name, f"{output}", f"{samples}") for output, (name, samples) in enumerate(counts)]
+    return (
+        "<details open><summary>Classes, in the order of the network's outputs</summary><div class='classes'>"
+        f"{_table(('class', 'output', 'samples'), rows)}</div></details>"
     )
 
 
@@ -86,15 +138,18 @@ def _facts(diagnosis: Figures) -> str:
 
 
 def _overview(diagnosis: Figures) -> str:
-    head = ("family", "as given", "transformed", "fall, points", "best with a search", "forward passes",
-            "predictions that change", "with that search")  # fmt: skip
+    head = ("family", "as given", "transformed", "fall, points", "best with a search", "brought back, points",
+            "its cost as given, points", "forward passes", "predictions that change",
+            "with that search")  # fmt: skip
     rows = []
     for finding in diagnosis["findings"]:
-        best = max(finding["searched"], key=lambda searched: searched["transformed"]["accuracy"])
+        best = _best(finding)
         rows.append((
             finding["family"], _percent(finding["alone_as_given"]), _percent(finding["alone_transformed"]),
             f"{finding['fall']:+.1f} ± {finding['fall_error']:.1f}", _percent(best["transformed"]),
-            f"{best['passes']}", f"{finding['changed']:.1f} %", f"{best['changed']:.1f} %",
+            f"{best['recovered']:+.1f} ± {best['recovered_error']:.1f}",
+            f"{best['cost']:+.1f} ± {best['cost_error']:.1f}", f"{best['passes']}",
+            f"{finding['changed']:.1f} %", f"{best['changed']:.1f} %",
         ))  # fmt: skip
     return _table(head, rows)
 
@@ -103,7 +158,8 @@ def _section(finding: Figures, examples: Sequence[Figures], names: Sequence[str]
     rows = [
         (
             f"{s['candidates']}", f"{s['passes']}", _percent(s["transformed"]),
-            f"{s['recovered']:+.1f} ± {s['recovered_error']:.1f}", _percent(s["as_given"]), f"{s['changed']:.1f} %",
+            f"{s['recovered']:+.1f} ± {s['recovered_error']:.1f}", _percent(s["as_given"]),
+            f"{s['cost']:+.1f} ± {s['cost_error']:.1f}", f"{s['changed']:.1f} %",
             f"{s['transformed']['confidence']:.1f} %", f"{s['transformed']['calibration_error']:.1f} %",
         )
         for s in finding["searched"]
@@ -217,6 +273,9 @@ of the network as it is; its cost is K forward passes. The first candidate is al
 network alone.</li>
 <li>± is one standard error over samples; differences are taken sample by sample. The best K was chosen on these very
 samples: on others expect a little less.</li>
+<li>Brought back: accuracy on transformed inputs with the search minus that without it. Cost: accuracy on inputs as
+given without the search minus that with it. Whether a search is worth it depends on how often inputs come
+transformed.</li>
 <li>Probabilities are the softmax of scores. A maximum lifts all of them, so confidence changes without training.
 Calibration error: mean distance between confidence and accuracy over ten bins of equal width.</li>
 <li>The canonical form shown is that of the class which the search with the most candidates predicts. Examples are not

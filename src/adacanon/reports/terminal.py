@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adacanon.reports.doctor_page import verdict
+from adacanon.reports.doctor_page import verdict, warning
 from adacanon.reports.render import Line, lines
 from adacanon.reports.summary import Summary
 
@@ -119,10 +119,26 @@ def _figure(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.2f}"
 
 
+CLASSES_SHOWN = 40
+
+
+def show_classes(names: Sequence[str]) -> None:
+    """Which name stands for which output of a network."""
+    from rich.console import Console
+
+    pairs = [f"{name} → {output}" for output, name in enumerate(names)]
+    if len(pairs) > CLASSES_SHOWN:
+        pairs[CLASSES_SHOWN:] = [f"and {len(pairs) - CLASSES_SHOWN} more, see the page"]
+    text = f"Classes and outputs of the network (another order: --classes): {', '.join(pairs)}"
+    Console().print(text, highlight=False, markup=False)
+
+
 def show_verdicts(diagnosis: Mapping[str, Any]) -> None:
-    """A line for each family that the doctor looked at."""
+    """A warning if labels and outputs do not fit, and a line for each family that the doctor looked at."""
     from rich.console import Console
 
     console = Console()
+    if warning(diagnosis):
+        console.print(f"Warning: {warning(diagnosis)}", style="bold red", highlight=False, markup=False)
     for finding in diagnosis["findings"]:
         console.print(f"• {finding['family']}: {verdict(finding)}", highlight=False, markup=False)
