@@ -108,9 +108,11 @@ class TestMeasures:
 
     def test_bytes_are_scaled_and_a_limit_is_kept(self) -> None:
         images, labels = halves()
-        loader = [((255 * images).to(torch.uint8), labels)] * 2
-        found = adacanon.doctor(half(), loader, families=["reflection"], limit=50)
-        assert found.samples == 50
+        for white, kind in ((255, torch.uint8), (65535, torch.uint16)):
+            loader = [((white * images).to(kind), labels)] * 2
+            found = adacanon.doctor(half(), loader, families=["reflection"], limit=50)
+            assert found.samples == 50
+            assert float(found.findings[0].examples[0].given.max()) <= 1
         assert found.alone.accuracy == 100
         assert found.alone.confidence < 100
 

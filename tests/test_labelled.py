@@ -1,11 +1,12 @@
 """Labelled images and clouds from folders and files, and what is refused."""
 
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
 from adacanon.data.labelled import load_labelled
 from adacanon.errors import DataError, InputError
@@ -107,6 +108,116 @@ class TestFolder:
             load_labelled(tmp_path)
 
 
+class TestPixels:
+    """Black, white and something between keep their places, whatever the type."""
+
+    def read(self, image: Image.Image, file: Path, **options: int) -> torch.Tensor:
+        file.parent.mkdir(parents=True)
+        image.save(file)
+        return load_labelled(file.parents[1], **options).inputs[0]
+
+    @pytest.mark.parametrize("name", ["x.png", "x.tif", "x.pgm"])
+    def test_sixteen_bits_are_divided_by_65535(self, name: str, tmp_path: Path) -> None:
+        values = np.array([[0, 13107], [32768, 65535]], np.uint16)
+        expected = torch.from_numpy(values / np.float32(65535)).float()
+        file = tmp_path / "data" / "a" / name
+        torch.testing.assert_close(self.read(Image.fromarray(values), file), expected.unsqueeze(0))
+        torch.testing.assert_close(load_labelled(tmp_path / "data", channels=3).inputs[0], expected.expand(3, 2, 2))
+
+    @pytest.mark.parametrize("order", ["<", ">"])
+    def test_either_order_of_bytes(self, order: str, tmp_path: Path) -> None:
+        values = np.array([[0, 256], [1, 65535]], np.uint16)
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "x.tif").write_bytes(grey_tiff(values, order))
+        torch.testing.assert_close(load_labelled(tmp_path).inputs[0, 0], torch.from_numpy(values / np.float32(65535)))
+
+    def test_thirty_two_bits_are_read_as_sixteen(self, tmp_path: Path) -> None:
+        values = np.array([[0, 65535], [13107, 1]], np.int32)
+        found = self.read(Image.fromarray(values), tmp_path / "a" / "x.tif")
+        torch.testing.assert_close(found[0], torch.from_numpy(values / 65535).float())
+
+    def test_floats_in_the_unit_interval_are_taken_as_they_are(self, tmp_path: Path) -> None:
+        values = np.array([[0, 0.25], [0.5, 1]], np.float32)
+        assert self.read(Image.fromarray(values), tmp_path / "a" / "x.tif")[0].tolist() == values.tolist()
+
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            (np.array([[0, 65536]], np.int32), r"whole numbers in 0\.\.65535 .*int32, got 0 to 65536. Hint: .*white"),
+            (np.array([[-1, 5]], np.int32), r"whole numbers in 0\.\.65535 .* got -1 to 5"),
+            (
+                np.array([[0, 255]], np.float32),
+                r"x\.tif: expected floats in \[0, 1\] .*float32, got 0 to 255. Hint",
+            ),
+            (np.array([[-0.5, 0.5]], np.float32), r"floats in \[0, 1\] .* got -0\.5 to 0\.5"),
+            (np.array([[np.nan, 0.5]], np.float32), r"floats in \[0, 1\] .* got nan"),
+        ],
+    )
+    def test_values_whose_white_is_not_known_are_refused(
+        self, values: np.ndarray, message: str, tmp_path: Path
+    ) -> None:
+        with pytest.raises(DataError, match=message):
+            self.read(Image.fromarray(values), tmp_path / "a" / "x.tif")
+
+    @pytest.mark.parametrize(
+        ("mode", "name", "channels"),
+        [
+            ("1", "x.png", 1),
+            ("L", "x.png", 1),
+            ("LA", "x.png", 1),
+            ("P", "x.png", 3),
+            ("P", "x.gif", 3),
+            ("RGB", "x.png", 3),
+            ("RGBA", "x.png", 3),
+            ("RGBA", "x.webp", 3),
+            ("CMYK", "x.tif", 3),
+        ],
+    )
+    def test_bytes_of_every_mode(self, mode: str, name: str, channels: int, tmp_path: Path) -> None:
+        """Three pixels, black, white and red; grey modes have no red."""
+        image = Image.new("RGB", (3, 1))
+        image.putpixel((1, 0), (255, 255, 255))
+        image.putpixel((2, 0), (255, 0, 0) if channels == 3 else (255, 255, 255))
+        options = {"lossless": True} if name.endswith("webp") else {}
+        (tmp_path / "a").mkdir()
+        image.convert(mode).save(tmp_path / "a" / name, **options)
+        found = load_labelled(tmp_path).inputs[0, :, 0]
+        last = [1, 0, 0] if channels == 3 else [1]
+        assert found.T.tolist() == [[0] * channels, [1] * channels, last]
+
+    def test_a_palette_with_transparent_entries(self, tmp_path: Path) -> None:
+        image = Image.new("P", (2, 1), 1)
+        image.putpalette([0, 0, 0, 255, 0, 51])
+        (tmp_path / "a").mkdir()
+        image.save(tmp_path / "a" / "x.png", transparency=bytes([0, 128]))
+        assert load_labelled(tmp_path).inputs[0, :, 0, 0].tolist() == [1, 0, torch.tensor(51 / 255).item()]
+
+    def test_other_formats_are_never_opened_whatever_their_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def started(*arguments: object, **options: object) -> None:
+            pytest.fail("Ghostscript was started")
+
+        monkeypatch.setattr(EpsImagePlugin, "Ghostscript", started)
+        (tmp_path / "a").mkdir()
+        text = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF\n"
+        (tmp_path / "a" / "x.png").write_text(text)
+        with pytest.raises(DataError, match=r"x\.png cannot be read as an image of the formats PNG, JPEG, .*Hint"):
+            load_labelled(tmp_path)
+
+
+def grey_tiff(values: np.ndarray, order: str) -> bytes:
+    """A file by hand: header, pixels, and a directory of width, height, bits, no compression, black is zero, where the
+    pixels are, rows in the strip, bytes in the strip.
+    """
+    pixels = values.astype(f"{order}u2").tobytes()
+    height, width = values.shape
+    tags = {256: width, 257: height, 258: 16, 259: 1, 262: 1, 273: 8, 278: height, 279: len(pixels)}
+    entries = b"".join(struct.pack(f"{order}HHII", tag, 4, 1, value) for tag, value in tags.items())
+    header = (b"II" if order == "<" else b"MM") + struct.pack(f"{order}HI", 42, 8 + len(pixels))
+    return header + pixels + struct.pack(f"{order}H", len(tags)) + entries + bytes(4)
+
+
 class TestFile:
     def saved(self, tmp_path: Path, **arrays: object) -> Path:
         np.savez(tmp_path / "data.npz", **{name: np.asarray(array) for name, array in arrays.items()})
@@ -126,6 +237,12 @@ class TestFile:
         assert load_labelled(file).inputs.shape == (3, 1, 4, 4)
         assert load_labelled(file, channels=3).inputs.shape == (3, 3, 4, 4)
 
+    @pytest.mark.parametrize("kind", ["<u2", ">u2"])
+    def test_sixteen_bits_are_divided_by_65535(self, kind: str, tmp_path: Path) -> None:
+        pixels = np.array([0, 1, 13107, 65535]).astype(kind).reshape(1, 2, 2)
+        found = load_labelled(self.saved(tmp_path, images=pixels, labels=[0])).inputs
+        torch.testing.assert_close(found.flatten(), torch.tensor([0, 1, 13107, 65535]) / 65535)
+
     def test_clouds(self, tmp_path: Path) -> None:
         file = self.saved(tmp_path, points=np.arange(63).reshape(3, 7, 3).astype(np.float16), labels=[0, 1, 0])
         found = load_labelled(file).inputs
@@ -142,6 +259,8 @@ class TestFile:
         ("arrays", "message"),
         [
             ({"images": np.full((2, 4, 4), 7.0), "labels": [0, 1]}, r"numbers in \[0, 1\], got 7 to 7"),
+            ({"images": np.zeros((2, 4, 4), np.uint32), "labels": [0, 1]}, "8 or 16 bits.*of uint32. Hint"),
+            ({"images": np.full((2, 4, 4), -0.5), "labels": [0, 1]}, r"numbers in \[0, 1\], got -0\.5"),
             ({"images": np.full((2, 4, 4), np.nan), "labels": [0, 1]}, r"numbers in \[0, 1\]"),
             ({"pixels": np.zeros((2, 4, 4)), "labels": [0, 1]}, "got pixels, labels"),
             ({"images": np.zeros((2, 4, 4)), "labels": [0, 1, 2]}, r"expected images of shape \(3, any, any\)"),

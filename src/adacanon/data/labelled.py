@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from adacanon.data.arrays import Arrays, check_points, opened
+from adacanon.data.pictures import SUFFIXES, WHITE, read_picture
 from adacanon.errors import DataError, InputError
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 PARTS = ("", "test_", "validation_", "val_", "train_")
 """Prefixes of the arrays in a file; the first part that is there is taken."""
 
@@ -48,6 +48,7 @@ def load_labelled(
         path: a folder ``CLASS/IMAGE.png``, classes in the natural order of their names, 2 before 10; or a file with
             the arrays ``images`` (samples, height, width[, channels]) or ``points`` (samples, points, 3), and
             ``labels``, all of them also with the prefix of a part such as ``test_``, and perhaps ``class_names``.
+            Whole numbers of 8 and 16 bits are divided by 255 and 65535; floats must lie in [0, 1].
         classes: the names of all classes in the order of the network's outputs. Labels then count in this order.
             Every class of the data must be named; names without data are allowed. Where a file has no
             ``class_names``, its labels stay as they are.
@@ -131,7 +132,7 @@ def _from_folder(
     if not found:
         raise DataError(f"{folder} holds no images. Hint: one folder per class with images {', '.join(SUFFIXES[:3])}")
     chosen = [found[i] for i in _drawn(len(found), limit, seed).tolist()]
-    images = [resized(_read(file, channels).unsqueeze(0), size)[0] for file, _ in chosen]
+    images = [resized(read_picture(file, channels).unsqueeze(0), size)[0] for file, _ in chosen]
     _check_same_shape([file for file, _ in chosen], images)
     labels = torch.tensor([label for _, label in chosen])
     return Labelled(torch.stack(images), labels, classes)
@@ -139,21 +140,6 @@ def _from_folder(
 
 def _images_in(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES)
-
-
-def _read(file: Path, channels: int | None) -> Tensor:
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise DataError('Image files need Pillow. Hint: pip install "adacanon[experiments]", or use .npz') from error
-    try:
-        with Image.open(file) as image:
-            grey = image.mode in ("1", "L", "I;16") if channels is None else channels == 1
-            pixels = np.array(image.convert("L" if grey else "RGB"))
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise DataError(f"{file} cannot be read as an image: {error}. Hint: repair or remove it") from error
-    tensor = torch.from_numpy(pixels).float() / 255
-    return tensor.unsqueeze(0) if tensor.dim() == 2 else tensor.permute(2, 0, 1)
 
 
 def _check_same_shape(files: Sequence[Path], images: Sequence[Tensor]) -> None:
@@ -175,11 +161,11 @@ def _from_arrays(path: Path, limit: int | None, size: int | None, channels: int 
     chosen = array[rows.numpy()]
     if key.endswith("points"):
         check_points(path, key, chosen, rows.numpy())
-    inputs = torch.from_numpy(chosen)
     if key.endswith("images"):
-        inputs = _as_images(path, inputs, channels)
-        inputs = resized(inputs, size)
-    return Labelled(inputs.float(), torch.from_numpy(labels)[rows], names)
+        inputs = resized(_as_images(path, chosen, channels), size)
+    else:
+        inputs = torch.from_numpy(chosen.astype(np.float32))
+    return Labelled(inputs, torch.from_numpy(labels)[rows], names)
 
 
 def _arrays_of(source: Arrays) -> tuple[str, str]:
@@ -199,14 +185,17 @@ def _shape_of(source: Arrays, key: str, count: int) -> tuple[int | None, ...]:
     return (count, None, None) if len(source.shape(key)) == 3 else (count, None, None, None)
 
 
-def _as_images(path: Path, pixels: Tensor, channels: int | None) -> Tensor:
+def _as_images(path: Path, pixels: np.ndarray, channels: int | None) -> Tensor:
     """Channels second, values in [0, 1]."""
-    images = pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.float()
-    if not bool(images.isfinite().all()) or float(images.min()) < 0 or float(images.max()) > 1:
+    white = WHITE.get(pixels.dtype.itemsize) if pixels.dtype.kind == "u" else 1.0
+    low, high = float(pixels.min()), float(pixels.max())
+    if white is None or not (low >= 0 and high <= white):
         raise DataError(
-            f"{path}: images must be bytes, or numbers in [0, 1], got {float(images.min()):g} to "
-            f"{float(images.max()):g}. Hint: mean and standard deviation that a network expects belong to the network"
+            f"{path}: images must be whole numbers of 8 or 16 bits, or numbers in [0, 1], got {low:g} to {high:g} of "
+            f"{pixels.dtype}. Hint: divide by the value of white; mean and standard deviation that a network expects "
+            "belong to the network"
         )
+    images = torch.from_numpy(pixels.astype(np.float32) / np.float32(white))
     images = images.unsqueeze(1) if images.dim() == 3 else images
     if images.dim() == 4 and images.shape[1] not in (1, 3) and images.shape[-1] in (1, 3):
         images = images.permute(0, 3, 1, 2)

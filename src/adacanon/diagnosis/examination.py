@@ -56,8 +56,8 @@ def doctor(
 
     Args:
         model: from inputs to logits or probabilities (batch, classes), on the CPU; its mode is restored afterwards.
-        loader: batches of images (batch, channels, height, width), in [0, 1] or in bytes, or of clouds (batch, points,
-            3), with class labels (batch,).
+        loader: batches of images (batch, channels, height, width), in [0, 1] or unsigned of 8 or 16 bits, or of clouds
+            (batch, points, 3), with class labels (batch,).
         families: names of some of the families that fit, or families by name; all that fit if not given.
         candidates: the numbers K.
         outside: what lies outside an image that is turned, shifted or shrunk: its mirror image, its border continued,

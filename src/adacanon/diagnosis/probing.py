@@ -11,10 +11,12 @@ from adacanon.errors import AdacanonError, InputError, ShapeError
 
 PROBED = 8
 """So many inputs are tried."""
+WHITE = {torch.uint8: 255, torch.uint16: 65535}
+"""The largest values of whole numbers without a sign."""
 
 
 def gathered(loader: Iterable[Any], limit: int | None) -> tuple[Tensor, Tensor]:
-    """All inputs and labels of a loader, or the first ``limit``; bytes become numbers in [0, 1]."""
+    """All inputs and labels of a loader, or the first ``limit``; unsigned numbers are scaled to [0, 1]."""
     inputs, labels, count = list[Tensor](), list[Tensor](), 0
     for batch in loader:
         if not isinstance(batch, tuple | list) or len(batch) != 2:
@@ -28,7 +30,7 @@ def gathered(loader: Iterable[Any], limit: int | None) -> tuple[Tensor, Tensor]:
             raise InputError(
                 f"Inputs must be finite, got NaN or infinite values among samples {count} to {count + len(x) - 1}"
             )
-        inputs.append(x.float() / 255 if x.dtype == torch.uint8 else x.float())
+        inputs.append(x.float() / WHITE.get(x.dtype, 1))
         labels.append(y.long())
         count += len(y)
         if limit is not None and count >= limit:
