@@ -8,6 +8,7 @@ import statistics
 from pathlib import Path
 
 from adacanon.experiments.run import relevant
+from adacanon.experiments.tables import table_named
 from adacanon.experiments.tu import TU
 from benchmarks import measure
 
@@ -20,7 +21,7 @@ Accuracies = dict[tuple[str, str], dict[int, float]]
 def rows(records: Path = RECORDS) -> list[measure.Row]:
     """One for every method that has records."""
     found: Accuracies = {}
-    for record in relevant(TU.runs(), records):
+    for record in relevant(table_named(TU.name, records.parent).runs(), records):
         found.setdefault((record["row"], record["column"]), {})[record["split"]] = record["metrics"]["accuracy"]
     others = [row for row in TU.rows if row != METHOD and any((row, column) in found for column in TU.columns)]
     return [

@@ -19,7 +19,7 @@ from adacanon.data.tu import load_tu
 from adacanon.experiments.run import Run
 from adacanon.experiments.spectral_methods import partition_of
 from adacanon.experiments.tu_data import COLUMNS, dataset_name, tu_data
-from adacanon.experiments.tu_runtime import epoch_of, learners_of, runtime_settings
+from adacanon.experiments.tu_runtime import TU_RUNTIME, epoch_of, learners_of
 from adacanon.graphs.band_frames import band_frames
 from benchmarks import measure
 
@@ -36,7 +36,7 @@ def timed(action: Callable[[], object]) -> float:
 
 def preparation(column: str) -> tuple[float, float]:
     """Seconds for spectra and frames with an empty cache folder, and once more from what it then holds."""
-    options = runtime_settings(METHOD, column, "cpu")
+    options = measure.settings_of(TU_RUNTIME, METHOD, column)
     graphs = load_tu(dataset_name(column)).graphs
     partition = partition_of(tu_data(column, options["features"]), options)
     with empty_cache():
@@ -59,7 +59,7 @@ def empty_cache() -> Iterator[None]:
 
 def rows_of(column: str, *, threads: int, repetitions: int, clock: measure.Clock) -> Iterator[measure.Row]:
     """With one thread, and with as many as were asked for."""
-    run = Run.of("tu-runtime", METHOD, column, 0, runtime_settings(METHOD, column, "cpu"))
+    run = Run.of("tu-runtime", METHOD, column, 0, measure.settings_of(TU_RUNTIME, METHOD, column))
     first, again = preparation(column)
     actions = {name: epoch_of(run, learner) for name, learner in learners_of(run).items()}
     for count in sorted({THREADS, threads}):

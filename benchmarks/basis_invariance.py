@@ -21,7 +21,7 @@ from adacanon.experiments.spectral_methods import (
     scaled_coefficients,
     standardised_nodes,
 )
-from adacanon.experiments.tu import settings, trained
+from adacanon.experiments.tu import TU, trained
 from adacanon.experiments.tu_data import COLUMNS, TUData, parts_of, tu_data
 from adacanon.graphs.band_frames import band_frames_of
 from adacanon.graphs.bands import Partition
@@ -63,7 +63,7 @@ def logits(learner: Classifier, index: Tensor) -> Tensor:
 
 def measured(row: str, name: str, *, epochs: int, times: int, seed: int) -> list[measure.Row]:
     """Train one row on one data set and compare its answers, for each way to redraw."""
-    options = settings(row, name, "cpu") | {"epochs": epochs}
+    options = measure.settings_of(TU, row, name) | {"epochs": epochs}
     learner, _ = trained(Run.of("tu", row, name, 0, options), Sitting())
     assert isinstance(learner, Classifier)
     data = tu_data(name, options["features"])

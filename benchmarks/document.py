@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adacanon.experiments.runner import summary_of
-from adacanon.experiments.tables import TABLES
+from adacanon.experiments.tables import TABLES, table_named
 from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
 from benchmarks import against_baselines, fast_accuracy, kept_epoch, search_errors
@@ -18,8 +18,9 @@ from benchmarks.bench_figure import headlines as headlines_of
 from benchmarks.measure import Row, text
 
 ROOT = Path(__file__).parents[1]
-BENCHMARKS = ROOT / "results" / "benchmarks"
-BENCH = ROOT / "results" / "bench.json"
+RESULTS = ROOT / "results"
+BENCHMARKS = RESULTS / "benchmarks"
+BENCH = RESULTS / "bench.json"
 LEFT_OUT = {"search_errors": search_errors.TIME}
 
 
@@ -37,8 +38,8 @@ def tables() -> dict[str, str]:
         for name, content in measured.items()
     }
     runs = {
-        name: _runs_of(summary_of(table, table.runs(), ROOT / "results" / f"{name}.jsonl"))
-        for name, table in TABLES.items()
+        name: _runs_of(summary_of(table, table.runs(), RESULTS / f"{name}.jsonl"))
+        for name, table in ((name, table_named(name, RESULTS)) for name in TABLES)
     }
     return rows | runs
 

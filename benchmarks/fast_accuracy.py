@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from adacanon.experiments.fast_clouds import FAST_CLOUDS
 from adacanon.experiments.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.run import Table, relevant
+from adacanon.experiments.tables import table_named
 from benchmarks import measure
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -31,7 +32,7 @@ PAIRS = (
 
 def differences(table: Table, column: str, row: str, reference: str) -> list[float]:
     """Row minus reference, in points, for every split that has both."""
-    runs = table.runs(rows=(row, reference), columns=(column,))
+    runs = table_named(table.name, RESULTS).runs(rows=(row, reference), columns=(column,))
     found: dict[str, dict[int, float]] = {row: {}, reference: {}}
     for record in relevant(runs, RESULTS / f"{table.name}.jsonl"):
         found[record["row"]][record["split"]] = record["metrics"]["accuracy"]

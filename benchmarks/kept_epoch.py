@@ -10,6 +10,7 @@ import statistics
 from pathlib import Path
 
 from adacanon.experiments.runner import summary_of
+from adacanon.experiments.tables import table_named
 from adacanon.experiments.tu import TU
 from adacanon.reports.summary import Cell
 from benchmarks import measure
@@ -20,7 +21,8 @@ METHOD = "A-NLSF"
 
 def rows(records: Path = RECORDS) -> list[measure.Row]:
     """For every data set the baselines together, then A-NLSF."""
-    cells = summary_of(TU, TU.runs(), records).cells
+    table = table_named(TU.name, records.parent)
+    cells = summary_of(table, table.runs(), records).cells
     found: list[measure.Row] = []
     for column in TU.columns:
         both = {row: cells[row][column] for row in cells if cells[row][column].difference is not None}

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from adacanon.experiments.choices import read_choices
+from adacanon.experiments.run import Settings, Table
 from adacanon.training.timing import Clock, medians
 
 Row = dict[str, Any]
@@ -28,16 +30,23 @@ __all__ = [
     "report",
     "run_section",
     "section_options",
+    "settings_of",
     "start",
     "table",
     "text",
 ]
 
+RESULTS = Path(__file__).parents[1] / "results"
 ROUNDING = 1e-12
 """No figure of a benchmark is so small but by rounding."""
 
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "processor": time.process_time}
 """On a machine that others use too, take processor time and one thread."""
+
+
+def settings_of(table: Table, row: str, column: str) -> Settings:
+    """What the runs of a table in the results folder have, with the choices of that folder."""
+    return table.under(read_choices(RESULTS)).settings(row, column, "cpu")
 
 
 def common_options(description: str) -> argparse.ArgumentParser:

@@ -24,7 +24,7 @@ from adacanon.data.tu import GraphDataset
 from adacanon.experiments.cloud_searches import FAST
 from adacanon.experiments.spectral_methods import encoded_anlsf
 from adacanon.experiments.tu_data import TUData
-from adacanon.experiments.tu_runtime import runtime_settings
+from adacanon.experiments.tu_runtime import TU_RUNTIME
 from adacanon.points import Rotations
 from adacanon.points.pointnet import PointNet
 from adacanon.training.loop import Learner, training_epoch
@@ -112,7 +112,7 @@ def random_graphs(sizes: Sizes, channels: int = 8) -> GraphDataset:
 
 def anlsf(graphs: GraphDataset) -> Learner:
     """A-NLSF as in the table, prepared from nothing."""
-    settings = {**runtime_settings("A-NLSF", "MUTAG", "cpu"), "redraw": 1}
+    settings = {**measure.settings_of(TU_RUNTIME, "A-NLSF", "MUTAG"), "redraw": 1}
     with empty_cache():
         return encoded_anlsf(TUData(graphs), settings, torch.arange(len(graphs.graphs)), 0)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.seeded import train_seeded
-from adacanon.experiments.tu import METHODS, RANGES, TU, settings
+from adacanon.experiments.tu import METHODS, RANGES, TU
 from adacanon.experiments.tu_data import parts_of, tu_data
 from adacanon.training.loop import Parts, Schedule, Sitting
 from adacanon.training.records import read_records
@@ -29,7 +29,7 @@ def trials(row: str) -> list[Settings]:
 
 def training_loss(row: str, trial: Settings, split: int, epochs: int) -> float:
     """On the training part of a split, from the start that the table's run has."""
-    options = {**settings(row, TARGET, "cpu"), **trial}
+    options = {**measure.settings_of(TU, row, TARGET), **trial}
     data = tu_data(TARGET, options["features"])
     train_part = parts_of(data, split).train
     nothing = train_part[:0]

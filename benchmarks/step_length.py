@@ -34,7 +34,7 @@ def value(learner: Learner, search: SampleAndRefine, index: Tensor) -> float:
 
 
 def rows_of(column: str, options: argparse.Namespace) -> list[measure.Row]:
-    settings = {**fast_graphs.settings(ROW, column, "cpu"), "epochs": options.epochs}
+    settings = {**measure.settings_of(fast_graphs.FAST_GRAPHS, ROW, column), "epochs": options.epochs}
     learner, parts, _ = fast_graphs.trained(Run.of("benchmarks", ROW, column, options.seed, settings), Sitting())
     index = parts.train
     low, high = (value(learner, SampleAndRefine(DRAWS, steps), index) for steps in (0, 5))

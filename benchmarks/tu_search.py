@@ -20,7 +20,7 @@ from benchmarks import measure
 
 
 def learner_of(row: str, column: str) -> tuple[Run, Learner]:
-    options = TU_SEARCH.settings(row, column, "cpu")
+    options = measure.settings_of(TU_SEARCH, row, column)
     data = tu_data(column, options["features"])
     learner = METHODS[options["method"]](data, options, parts_of(data, 0).train, 0)
     return Run.of("tu-search", row, column, 0, options), learner

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adacanon.experiments.run import Run
-from adacanon.experiments.tables import TABLES, published
+from adacanon.experiments.tables import TABLES, published, table_named
 from adacanon.reports.render import lines, to_html, to_markdown
 from adacanon.reports.summary import Summary, summarise
 from adacanon.reports.terminal import show_summary
@@ -134,5 +134,6 @@ class TestCommittedResults:
 
     @pytest.mark.parametrize("name", [name for name in TABLES if (RESULTS / f"{name}.jsonl").exists()])
     def test_every_committed_record_belongs_to_a_run_of_its_table(self, name: str) -> None:
-        keys = {run.key for preset in ("cpu", "paper") for run in TABLES[name].runs(preset=preset)}
+        table = table_named(name, RESULTS)
+        keys = {run.key for preset in ("cpu", "paper") for run in table.runs(preset=preset)}
         assert {record["key"] for record in read_records(RESULTS / f"{name}.jsonl")} <= keys

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from adacanon.errors import InputError
+from adacanon.cli import main
+from adacanon.errors import DataError, InputError
 from adacanon.experiments import tu, tuning
-from adacanon.experiments.choices import write_choice
-from adacanon.experiments.run import Run, Table
-from adacanon.experiments.tables import TABLES
+from adacanon.experiments.choices import read_choices, write_choice
+from adacanon.experiments.run import Run, Table, execute, records_by_row, taken_over
+from adacanon.experiments.tables import TABLES, table_named
 from adacanon.experiments.tuning import best, study, tune
 from adacanon.training.loop import Sitting
 from adacanon.training.records import Record, read_records
@@ -19,6 +20,7 @@ from tiny_table import TINY
 
 SPACE = {"learning_rate": [0.1, 0.01, 0.001], "layers": [2, 3, 4, 5], "partition": ["uniform", "dyadic"]}
 TRIALS = 9
+PACKAGED = Path(tu.__file__).with_name("chosen.json")
 
 
 class Landscape:
@@ -137,16 +139,93 @@ class TestChoices:
         assert one.read_text() == other.read_text()
         assert json.loads(one.read_text())["B"] == {"x": {"layers": 4}, "y": {"layers": 2}}
 
-    def test_tune_writes_the_choice_of_every_row(
-        self, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    def test_the_command_writes_the_choice_of_every_row_to_the_results_and_says_where(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        table, chosen = Landscape().table, file.with_name("chosen.json")
-        monkeypatch.setitem(TABLES, "tiny", table)
-        monkeypatch.setattr(tuning, "CHOSEN", chosen)
-        tune(table, ("A", "B"), ("accuracy",), file, jobs=1, trials=3)
-        records = [record for record in read_records(file) if record["row"] == "B"]
-        assert json.loads(chosen.read_text())["B"]["accuracy"] == best(SPACE, records)
-        assert "B, accuracy: {'learning_rate'" in capsys.readouterr().out
+        results, before = tmp_path / "results", PACKAGED.read_bytes()
+        monkeypatch.setitem(TABLES, "tiny", Landscape().table)
+        try:
+            assert main(["tune", "tiny", "--trials", "3", "--results", str(results)]) == 0
+            assert PACKAGED.read_bytes() == before
+        finally:
+            PACKAGED.write_bytes(before)
+        records = [record for record in read_records(results / "tiny-tuning.jsonl") if record["row"] == "B"]
+        assert json.loads((results / "chosen.json").read_text())["B"]["accuracy"] == best(SPACE, records)
+        printed = capsys.readouterr().out
+        assert "B, accuracy: {'learning_rate'" in printed
+        assert f"The choices: {results / 'chosen.json'}" in printed.replace("\n", " ")
+
+
+class TestChoicesOfAFolder:
+    """They come before the package's, wherever the records of that folder are run or read."""
+
+    COLUMNS = ("MUTAG", "PROTEINS")
+
+    @pytest.fixture
+    def results(self, tmp_path: Path) -> Path:
+        for row in ("GIN", "A-NLSF", "A-NLSF (plain)"):
+            for column in self.COLUMNS:
+                write_choice(tmp_path / "chosen.json", row, column, {**read_choices()[row][column], "layers": 77})
+        return tmp_path
+
+    @pytest.mark.parametrize("name", [name for name, table in TABLES.items() if table.reads_choices])
+    def test_every_table_that_reads_choices_reads_them_there(self, name: str, results: Path) -> None:
+        table, usual = table_named(name, results), table_named(name)
+        row = next((row for row in ("GIN", "Graph") if row in table.rows), table.rows[0])
+        assert set(table.columns) & set(self.COLUMNS)
+        for column in set(table.columns) - set(tu.SHARED_CHOICES):
+            own, package = (found.settings(row, column, "cpu") for found in (table, usual))
+            assert own == ({**package, "layers": 77} if column in self.COLUMNS else package)
+
+    def test_they_are_all_the_tables_that_follow_the_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def settings() -> dict[str, list[str]]:
+            return {name: [run.settings for run in table.runs(splits=1)] for name, table in TABLES.items()}
+
+        before = settings()
+        monkeypatch.setattr(tu, "read_choices", dict)
+        changed = {name for name, found in settings().items() if found != before[name]}
+        assert changed == {name for name, table in TABLES.items() if table.reads_choices}
+
+    def test_a_folder_without_choices_has_the_package_s(self, tmp_path: Path) -> None:
+        assert read_choices(tmp_path) == read_choices() == json.loads(PACKAGED.read_text())
+        for name in TABLES:
+            keys = [[run.key for run in table.runs()] for table in (table_named(name, tmp_path), table_named(name))]
+            assert keys[0] == keys[1]
+
+    def test_run_and_report_and_list_mean_the_same_runs(
+        self, results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setitem(TABLES, "tu", replace(tu.TU, execute=Layers().execute))
+        words = ["tu", "--rows", "GIN", "--datasets", "MUTAG", "--splits", "2", "--results", str(results)]
+        assert main(["run", *words]) == 0
+        assert [record["settings"]["layers"] for record in read_records(results / "tu.jsonl")] == [77, 77]
+        capsys.readouterr()
+        assert main(["report", *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["GIN"]["MUTAG"]["n"] == 2
+        assert records_by_row(table_named("tu", results), results / "tu.jsonl")["GIN"][0] == 2
+        assert records_by_row(table_named("tu"), results / "tu.jsonl")["GIN"][0] == 0
+
+    def test_an_ablation_takes_over_records_with_these_choices(self, results: Path) -> None:
+        def run_of(name: str, row: str) -> Run:
+            return table_named(name, results).runs(rows=(row,), columns=("MUTAG",), splits=1)[0]
+
+        record = execute(Layers().execute, run_of("tu", "A-NLSF"), Sitting())
+        assert record["settings"]["layers"] == 77
+        assert taken_over(run_of("tu-search", "A-NLSF (refined)"), [record]) is not None
+        assert taken_over(table_named("tu-search").runs(rows=("A-NLSF (refined)",))[0], [record]) is None
+
+    @pytest.mark.parametrize(("text", "came"), [("{", "Expecting"), ("[1]", "another"), ('{"GIN": 3}', "another")])
+    def test_a_file_that_holds_no_choices_is_refused(self, text: str, came: str, tmp_path: Path) -> None:
+        (tmp_path / "chosen.json").write_text(text)
+        with pytest.raises(DataError, match=rf"chosen\.json: expected choices in JSON.*got {came}.*Hint: repair"):
+            read_choices(tmp_path)
+
+
+class Layers:
+    """Trains nothing: the accuracy is the number of layers."""
+
+    def execute(self, run: Run, sitting: Sitting) -> dict[str, float]:
+        return {"accuracy": float(run.options()["layers"]), "seconds": 1.0}
 
 
 CHOSEN = {

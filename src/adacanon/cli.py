@@ -55,7 +55,8 @@ class List:
     """Folder of the records."""
 
     def __call__(self) -> int:
-        counts = {name: records_by_row(table, _file(self.results, table)) for name, table in TABLES.items()}
+        tables = {name: table_named(name, self.results) for name in TABLES}
+        counts = {name: records_by_row(table, _file(self.results, table)) for name, table in tables.items()}
         show_progress(Progress(name, TABLES[name].title, rows) for name, rows in counts.items())
         for data_sets in (graphs(), clouds()):
             show_data_sets(data_sets)
@@ -83,7 +84,7 @@ class Execute:
     seconds_between: float = 10.0
     """Time between two checkpoints of a run."""
     results: Path = RESULTS
-    """Folder of the records."""
+    """Folder of the records, and of the choices of ``tune`` if it holds any."""
 
     def __call__(self) -> int:
         _set_threads(self.threads)
@@ -98,7 +99,11 @@ class Execute:
 
 @dataclass(frozen=True)
 class Tune:
-    """Choose hyperparameters on the validation part: Optuna studies, whose choices ``run`` uses from then on."""
+    """Choose hyperparameters on the validation part, by Optuna studies.
+
+    Choices go to ``chosen.json`` in the folder of the records. ``run`` and ``report`` with the same folder use them
+    from then on, before the choices of the package.
+    """
 
     table: tyro.conf.Positional[str]
     """Name of the table, see ``adacanon list``."""
@@ -111,14 +116,16 @@ class Tune:
     jobs: int = 1
     """Studies at a time, each in a process with one thread."""
     results: Path = RESULTS
-    """Folder of the records."""
+    """Folder of the records and of the choices."""
 
     def __call__(self) -> int:
         table, _ = _table(self.table, self.results)
         rows = checked_rows(table, _names(self.rows)) or table.rows
         columns = checked_columns(table, _names(self.datasets)) or table.tuned or table.columns
         self.results.mkdir(parents=True, exist_ok=True)
-        tune(table, rows, columns, self.results / f"{table.name}-tuning.jsonl", jobs=self.jobs, trials=self.trials)
+        records = self.results / f"{table.name}-tuning.jsonl"
+        chosen = tune(table, rows, columns, records, jobs=self.jobs, trials=self.trials)
+        print(f"The choices: {chosen}")
         return 0
 
 
@@ -143,7 +150,7 @@ class Report:
     output: Path | None = None
     """Write to this file instead of printing."""
     results: Path = RESULTS
-    """Folder of the records."""
+    """Folder of the records, and of the choices of ``tune`` if it holds any."""
 
     def __call__(self) -> int:
         table, file = _table(self.table, self.results)
@@ -369,7 +376,7 @@ def _classes(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _table(name: str, results: Path) -> tuple[Table, Path]:
-    table = table_named(name)
+    table = table_named(name, results)
     return table, _file(results, table)
 
 

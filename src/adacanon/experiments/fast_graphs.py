@@ -3,6 +3,7 @@
 import torch
 
 from adacanon.experiments import tu
+from adacanon.experiments.choices import Choices
 from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.seeded import train_seeded
 from adacanon.experiments.spectral_methods import SHORT
@@ -21,9 +22,10 @@ METHOD = "A-NLSF"
 EPOCHS, SEEDS = 100, 20
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """Those of A-NLSF in ``tu``, and what makes them exact."""
-    own = {name: value for name, value in tu.settings(METHOD, column, preset).items() if name != "patience"}
+    every = tu.settings(METHOD, column, preset, choices=choices)
+    own = {name: value for name, value in every.items() if name != "patience"}
     return {**own, **ROWS[row], "epochs": EPOCHS}
 
 
@@ -67,6 +69,7 @@ FAST_GRAPHS = Table(
     most_splits=SEEDS,
     settings=settings,
     execute=execute,
+    reads_choices=True,
     notes=(
         "Exact: fresh draws at every training step, and five refinement steps, the first of a tenth of the diameter of "
         "the set of blocks (short) or of ten diameters (long: only the direction matters). The others share their "

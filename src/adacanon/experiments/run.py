@@ -4,11 +4,13 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from adacanon.errors import AdacanonError, InputError, ScoreError
+from adacanon.experiments.choices import Choices
 from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.loop import Sitting
 from adacanon.training.records import Record, read_records, versions
@@ -76,11 +78,13 @@ class Table:
     Attributes:
         splits: how many splits a row and column get when none are asked for.
         most_splits: how many there are.
-        settings: everything that a cell's result depends on, by row, column and preset.
+        settings: everything that a cell's result depends on, by row, column and preset; and by ``choices``, a keyword
+            with the package's as default, if ``reads_choices``.
         execute: trains one run; a function of a module, because processes find it by name.
         metric: which of the metrics the table shows.
         also: further metrics of a report, by heading.
         shares: a table whose records are taken over where method and settings are the same.
+        reads_choices: whether settings depend on what studies have chosen.
         tuned: the columns that have studies, if not all.
         space: the hyperparameters of a row and their values, where they are chosen by a study.
         prepare: computes what the runs share, before the first of them.
@@ -93,16 +97,21 @@ class Table:
     columns: tuple[str, ...]
     splits: Callable[[str, str], int]
     most_splits: int
-    settings: Callable[[str, str, str], Settings]
+    settings: Callable[..., Settings]
     execute: Training
     notes: tuple[str, ...] = ()
     metric: str = "accuracy"
     also: tuple[tuple[str, str], ...] = ()
     space: Callable[[str], dict[str, list[Any]]] | None = None
     shares: str | None = None
+    reads_choices: bool = False
     tuned: tuple[str, ...] = ()
     prepare: Preparation | None = None
     comparable: Callable[[Settings], bool] = lambda settings: True
+
+    def under(self, choices: Choices) -> "Table":
+        """The table with what studies have chosen; itself if it depends on no studies."""
+        return replace(self, settings=partial(self.settings, choices=choices)) if self.reads_choices else self
 
     def runs(
         self,

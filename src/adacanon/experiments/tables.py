@@ -2,8 +2,10 @@
 
 import json
 from importlib import resources
+from pathlib import Path
 
 from adacanon.errors import UnknownNameError
+from adacanon.experiments.choices import read_choices
 from adacanon.experiments.cifar import CIFAR
 from adacanon.experiments.continuity import CONTINUITY
 from adacanon.experiments.fast_clouds import FAST_CLOUDS
@@ -33,11 +35,11 @@ Published = dict[str, dict[str, list[float | None]]]
 """row -> column -> [figure, plus or minus]"""
 
 
-def table_named(name: str) -> Table:
-    """The table of that name."""
+def table_named(name: str, results: Path | None = None) -> Table:
+    """The table of that name, with the choices of a results folder, or with the package's."""
     if name not in TABLES:
         raise UnknownNameError(f"Tables are {', '.join(TABLES)}; got {name!r}. Hint: adacanon list")
-    return TABLES[name]
+    return TABLES[name] if results is None else TABLES[name].under(read_choices(results))
 
 
 def checked_rows(table: Table, rows: tuple[str, ...]) -> tuple[str, ...]:

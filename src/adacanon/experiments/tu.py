@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adacanon.experiments.choices import read_choices
+from adacanon.experiments.choices import Choices, read_choices
 from adacanon.experiments.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
 from adacanon.experiments.run import Run, Settings, Table
 from adacanon.experiments.seeded import train_seeded
@@ -37,23 +37,23 @@ OWN_RANGES: dict[str, dict[str, list[Any]]] = {
 ALSO = (("accuracy_at_smallest_loss", "smallest loss"), ("best_test_accuracy", "best test epoch"))
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """Everything that a cell depends on: what all methods share, what the method has, and what was chosen for it."""
     return {
         **COMMON,
         **DEFAULTS,
         **OWN_SETTINGS.get(row, {}),
-        **chosen(row, column),
+        **chosen(row, column, choices=choices),
         "epochs": EPOCHS[preset],
     }
 
 
-def chosen(row: str, column: str) -> Settings:
+def chosen(row: str, column: str, *, choices: Choices | None = None) -> Settings:
     """The settings that the study found best on the validation part; NCI1 takes those of PROTEINS, unless it has its
-    own (see ``REUSE_NOTE``).
+    own (see ``REUSE_NOTE``). Without choices, the package's are meant.
     """
-    choices = read_choices().get(row, {})
-    return choices.get(column) or choices.get(SHARED_CHOICES.get(column, column), {})
+    own = (read_choices() if choices is None else choices).get(row, {})
+    return own.get(column) or own.get(SHARED_CHOICES.get(column, column), {})
 
 
 def space(row: str) -> dict[str, list[Any]]:
@@ -145,5 +145,6 @@ TU = Table(
     notes=(*PROTOCOL, RANGES_NOTE, REUSE_NOTE, SEARCH_NOTE),
     also=ALSO,
     space=space,
+    reads_choices=True,
     tuned=tuple(column for column in COLUMNS if column not in SHARED_CHOICES),
 )

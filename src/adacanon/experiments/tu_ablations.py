@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from adacanon.experiments.choices import Choices
 from adacanon.experiments.run import Settings, Table
 from adacanon.experiments.tu import PROTOCOL, TU, settings
 from adacanon.experiments.tu_data import COLUMNS
@@ -56,8 +57,8 @@ def ablation(
 ) -> Table:
     """Variants of methods of ``tu``, whose records it takes over where nothing differs."""
 
-    def settings_of(row: str, column: str, preset: str) -> Settings:
-        return {**settings(variants[row]["method"], column, preset), **variants[row]}
+    def settings_of(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+        return {**settings(variants[row]["method"], column, preset, choices=choices), **variants[row]}
 
     return replace(
         TU,
@@ -73,8 +74,8 @@ def ablation(
     )
 
 
-def _with_attributes(row: str, column: str, preset: str) -> Settings:
-    return {**settings(row, column, preset), "features": "attributes"}
+def _with_attributes(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+    return {**settings(row, column, preset, choices=choices), "features": "attributes"}
 
 
 TU_ATTRIBUTES = replace(

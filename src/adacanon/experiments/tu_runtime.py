@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import torch
 
+from adacanon.experiments.choices import Choices
 from adacanon.experiments.run import Run, Settings
 from adacanon.experiments.tu import METHODS, TU, settings
 from adacanon.experiments.tu_data import parts_of, tu_data
@@ -19,9 +20,10 @@ REFERENCE_SETTINGS: Settings = {"layers": 3}
 REPETITIONS = 5
 
 
-def runtime_settings(row: str, column: str, preset: str) -> Settings:
+def runtime_settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """The settings of the row in ``tu``, and how often an epoch is timed."""
-    kept = {name: value for name, value in settings(row, column, preset).items() if name not in ("epochs", "patience")}
+    every = settings(row, column, preset, choices=choices)
+    kept = {name: value for name, value in every.items() if name not in ("epochs", "patience")}
     return {**kept, "repetitions": REPETITIONS}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adacanon.errors import InputError
-from adacanon.experiments.choices import CHOSEN, write_choice
+from adacanon.experiments.choices import chosen_file, write_choice
 from adacanon.experiments.run import Run, Settings, Table, relevant
 from adacanon.experiments.runner import Failure, run_missing
 from adacanon.training.records import Record
@@ -21,8 +21,12 @@ Space = dict[str, list[Any]]
 """The values that each hyperparameter may take."""
 
 
-def tune(table: Table, rows: tuple[str, ...], columns: tuple[str, ...], file: Path, *, jobs: int, trials: int) -> None:
-    """Studies of all rows and columns, some at a time; the choices go into the file that ``run`` reads."""
+def tune(table: Table, rows: tuple[str, ...], columns: tuple[str, ...], file: Path, *, jobs: int, trials: int) -> Path:
+    """Studies of all rows and columns, some at a time.
+
+    The records of trials go to ``file``, and the choices to ``chosen.json`` beside it, which ``run`` reads; its path is
+    returned.
+    """
     from joblib import Parallel, delayed
 
     if jobs < 1:
@@ -30,15 +34,17 @@ def tune(table: Table, rows: tuple[str, ...], columns: tuple[str, ...], file: Pa
     strangers = [column for column in columns if table.tuned and column not in table.tuned]
     if strangers:
         raise InputError(f"Studies of {table.name} are for {', '.join(table.tuned)}; got {', '.join(strangers)}")
+    chosen = chosen_file(file.parent)
     pairs = [(row, column) for column in columns for row in rows]
     outcomes = Parallel(n_jobs=jobs, return_as="generator")(
         delayed(_study_named)(table.name, row, column, file, trials) for row, column in pairs
     )
     for (row, column), records in zip(pairs, outcomes, strict=True):
         choice = best(_space(table, row), records)
-        write_choice(CHOSEN, row, column, choice)
+        write_choice(chosen, row, column, choice)
         accuracy = max(record["metrics"]["validation_accuracy"] for record in records)
         print(f"{row}, {column}: {choice}, validation accuracy {accuracy:.1f}", flush=True)
+    return chosen
 
 
 def _study_named(name: str, row: str, column: str, file: Path, trials: int) -> list[Record]:
