@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "adacanon"
-BASE = {"core", "errors"}
-PLACES = {"errors", "folders"}
+BASE = {"core", "errors", "notices"}
+PLACES = {"errors", "folders", "notices"}
 ENGINE = BASE | {"spaces", "maximizers", "families"}
 ALLOWED = {
     "errors": set(),
     "folders": set(),
-    "core": {"errors"},
+    "notices": set(),
+    "core": {"errors", "notices"},
     "spaces": BASE,
     "maximizers": BASE,
     "families": BASE | {"spaces"},

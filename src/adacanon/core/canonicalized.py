@@ -28,6 +28,7 @@ from adacanon.core.pytree import (
     tensors,
     unflatten_leading,
 )
+from adacanon.core.undetermined import warn_of_undetermined
 from adacanon.errors import AdacanonError, InputError, ScoreError, ShapeError
 
 _CHECK_HINT = "Hint: check it with adacanon.testing.check_maximizer"
@@ -43,6 +44,9 @@ class Canonical:
         logits: the network's outputs at the chosen forms, (batch, classes).
         evaluations: network evaluations per input that the search took; one on a coarse view counts by its share.
         mask: which entries of padded parameters mean something, or None if all do.
+        determined: for which inputs the anchors of the search follow from the input, (batch,) of booleans; for the
+            others, such as symmetric shapes, the outcome depends on the pose in which they come. None if the search
+            uses no anchors.
     """
 
     parameters: Tree
@@ -52,6 +56,7 @@ class Canonical:
     mask: Tree | None
     family: Family
     g: Tree
+    determined: Tensor | None = None
 
     def forms(self) -> Tree:
         """The canonical forms :math:`\\kappa_{u_d}(g)`, a tree with leaves (batch, forms, ...)."""
@@ -101,6 +106,7 @@ class Canonicalized(nn.Module):
 
     seed: Tensor
     draws: Tensor
+    _warned: bool = False
 
     def __init__(
         self,
@@ -216,6 +222,7 @@ class Canonicalized(nn.Module):
             mask=None if mask is None else map_tensors(lambda leaf: leaf.unsqueeze(1), mask),
             family=self.family,
             g=g,
+            determined=landscape.determined,
         )
 
     def prepare(self, g: Any) -> Tree:
@@ -265,7 +272,16 @@ class Canonicalized(nn.Module):
                 if note := _other_types(self.network, g):
                     error.add_note(note)
                 raise
+            self._warn_once(landscape)
             return _checked(found, landscape), landscape
+
+    def _warn_once(self, landscape: Landscape) -> None:
+        """Say at the first input without anchors of its own what that means. The note is no state of the model: it is
+        not saved, and a copy of a model that has warned is silent.
+        """
+        if not self._warned and landscape.determined is not None and not bool(landscape.determined.all()):
+            warn_of_undetermined(self.family, landscape.determined)
+            self._warned = True
 
     def _next_generator(self) -> torch.Generator:
         """Evaluation: always the same stream. Training: the next one of the sequence saved with the model."""

@@ -69,6 +69,13 @@ class Family(ABC):
         """Transformations (batch, count, *point) that move with the input, or None if there are none."""
         return None
 
+    def determined(self, g: Tree) -> Tensor | None:
+        """Whether the anchors of each input follow from the input, (batch,) of booleans; None if they always do.
+
+        A symmetric input may have none that do: then rounding, or the pose in which it comes, decides.
+        """
+        return None
+
     def coarse(self, g: Tree, size: int) -> Tree | None:
         """Smaller versions of the inputs, of ``size`` points or pixels, or None if there are none.
 

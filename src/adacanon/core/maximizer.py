@@ -100,6 +100,7 @@ class Landscape:
     pairs_evaluated: float = field(default=0, init=False)
     forms: int | None = field(default=None, init=False)
     _views: dict[int, Tree] = field(default_factory=dict, init=False, repr=False)
+    _determined: list[Tensor] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.batch = batch_size(self.g)
@@ -158,6 +159,23 @@ class Landscape:
         self._check(value.unsqueeze(1), owner)
         return value.reshape(shape), unflatten_leading(gradient, tuple(shape))
 
+    def anchors(self) -> Tree | None:
+        """The anchors (batch, count, *point) of the inputs, or None if the family has none.
+
+        A search asks here for them, so that ``determined`` knows of it.
+        """
+        anchors = self.family.anchor(self.g)
+        if anchors is not None and (determined := self.family.determined(self.g)) is not None:
+            self._determined.append(determined)
+        return anchors
+
+    @property
+    def determined(self) -> Tensor | None:
+        """For which inputs the anchors that a search used follow from the input, (batch,); None if it used none, or
+        if the family's always do.
+        """
+        return torch.stack(self._determined).all(0) if self._determined else None
+
     def share(self, size: int) -> float:
         """What an evaluation on coarse views of this size costs, as a share of one on the inputs themselves."""
         return row_numel(self._view(size)) / row_numel(self.g)
@@ -175,6 +193,7 @@ class Landscape:
         landscape = Landscape(
             network, self.family, self.prior, view, ids=self.ids, learning=self.learning, numbers=numbers
         )
+        landscape._determined = self._determined
         try:
             yield landscape
         except (RuntimeError, InputError, ShapeError) as error:  # what networks raise for sizes that do not fit

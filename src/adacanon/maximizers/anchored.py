@@ -41,7 +41,7 @@ class AnchoredSearch(CandidateSearch):
         check_ascent(self.steps, self.step_size, self.method)
 
     def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
-        anchors = landscape.family.anchor(landscape.g)
+        anchors = landscape.anchors()
         if anchors is None:
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
         anchors, count = self._shared_out(anchors)

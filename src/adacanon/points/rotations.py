@@ -12,7 +12,7 @@ from adacanon.core.family import Searches
 from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
-from adacanon.points.frames import centred, principal_axes
+from adacanon.points.frames import axes_determined, centred, differ, principal_axes
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.orthogonal import Orthogonal
 from adacanon.spaces.so3 import SO3, rotation_group
@@ -56,6 +56,10 @@ class Rotations(CloudFamily):
         """See :func:`axis_frames`."""
         return axis_frames(coordinates_of(g), mask_of(g))
 
+    def determined(self, g: Clouds) -> Tensor:
+        """See :func:`~adacanon.points.frames.axes_determined`."""
+        return axes_determined(coordinates_of(g), mask_of(g))
+
 
 @dataclass(frozen=True, repr=False)
 class Isometries(CloudFamily):
@@ -86,6 +90,10 @@ class Isometries(CloudFamily):
         """The frames of :func:`axis_frames` and their mirror images."""
         frames = axis_frames(coordinates_of(g), mask_of(g))
         return torch.cat([frames, -frames], 1)
+
+    def determined(self, g: Clouds) -> Tensor:
+        """See :func:`~adacanon.points.frames.axes_determined`."""
+        return axes_determined(coordinates_of(g), mask_of(g))
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,10 @@ class AxisRotations(CloudFamily):
         """See :func:`axis_angles`."""
         return axis_angles(coordinates_of(g), self.axis, mask_of(g))
 
+    def determined(self, g: Clouds) -> Tensor:
+        """See :func:`angles_determined`."""
+        return angles_determined(coordinates_of(g), self.axis, mask_of(g))
+
 
 def axis_frames(points: Tensor, mask: Tensor | None = None) -> Tensor:
     """The rotations (batch, 24, 3, 3) that align a cloud with its principal axes in any order and with any signs.
@@ -142,13 +154,30 @@ def axis_angles(points: Tensor, axis: Axis, mask: Tensor | None = None) -> Tenso
     With complex coordinates z in the plane across the axis that direction is :math:`\frac12\arg\sum_i z_i^2`. It is
     defined up to half a turn, and by a quarter turn it changes where two variances cross; the set changes by neither.
     """
+    real, imaginary, _ = _second_moments(points, axis, mask)
+    direction = torch.atan2(imaginary, real) / 2
+    spaced = 2 * math.pi * torch.arange(AXIS_ANCHORS, dtype=direction.dtype, device=direction.device) / AXIS_ANCHORS
+    return Circle().project(spaced - direction.unsqueeze(1)).to(points.dtype)
+
+
+@torch.no_grad()
+def angles_determined(points: Tensor, axis: Axis, mask: Tensor | None = None) -> Tensor:
+    r"""Whether the angles of :func:`axis_angles` follow from the cloud, (batch,): the two variances of its projection
+    along the axis, :math:`\frac12(\sum_i|z_i|^2 \pm |\sum_i z_i^2|)`, differ by more than rounding.
+    """
+    real, imaginary, total = _second_moments(points, axis, mask)
+    gap = torch.hypot(real, imaginary)
+    smaller, larger = (((total + sign * gap) / 2).unsqueeze(1) for sign in (-1, 1))
+    return differ(smaller, larger, points, mask).all(1)
+
+
+def _second_moments(points: Tensor, axis: Axis, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    r"""Real and imaginary part of :math:`\sum_i z_i^2`, and :math:`\sum_i|z_i|^2`, in float64, (batch,) each."""
     x = centred(points, mask)
     along = x.new_tensor(unit_vector(axis))
     across = torch.linalg.qr(along[:, None], mode="complete").Q[:, 1]
     a, b = x @ across, x @ torch.linalg.cross(along, across)
-    direction = torch.atan2(2 * (a * b).sum(1), (a * a - b * b).sum(1)) / 2
-    spaced = 2 * math.pi * torch.arange(AXIS_ANCHORS, dtype=x.dtype, device=x.device) / AXIS_ANCHORS
-    return Circle().project(spaced - direction.unsqueeze(1)).to(points.dtype)
+    return (a * a - b * b).sum(1), 2 * (a * b).sum(1), (a * a + b * b).sum(1)
 
 
 def unit_vector(axis: Axis) -> Axis:
