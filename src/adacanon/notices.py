@@ -2,7 +2,11 @@
 
 import sys
 import warnings
+from collections.abc import Iterable
 from types import FrameType
+from typing import Any
+
+from torch import Tensor
 
 
 def warn_caller(message: str, *, repeated: bool = False) -> None:
@@ -16,6 +20,40 @@ def warn_caller(message: str, *, repeated: bool = False) -> None:
     memory = {} if repeated else frame.f_globals.setdefault("__warningregistry__", {})
     name = frame.f_globals.get("__name__")
     warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno, name, memory)
+
+
+def warn_of_unread_features(graphs: Iterable[Any], *, edges: bool = True) -> None:
+    """Warn of features of torch-geometric graphs that are not read, or not as they are meant.
+
+    Args:
+        graphs: with ``x`` (nodes, channels), and perhaps ``edge_attr``.
+        edges: warn of edge features; not where the caller's own shift operator may read them.
+    """
+    graphs = list(graphs)
+    if edges and any(_numel(getattr(graph, "edge_attr", None)) for graph in graphs):
+        warn_caller(
+            "The graphs have edge features, edge_attr, which no model here reads: x, edge_index and for A-NLSF "
+            "edge_weight are all that counts. Hint: data.edge_attr = None where that is meant; for A-NLSF, weights in "
+            "data.edge_weight, or a function as shift operator that reads the features"
+        )
+    if any(_may_be_categories(graph.x) for graph in graphs):
+        warn_caller(
+            "The node features x are whole numbers and are read as numbers: category 4 counts as twice category 2. "
+            "Hint: categories as zeros and ones, data.x = torch.nn.functional.one_hot(category, number).float(), "
+            "or an embedding of your own before the model; data.x = data.x.float() where they are numbers, such as "
+            "counts"
+        )
+
+
+def _numel(features: Any) -> int:
+    return features.numel() if isinstance(features, Tensor) else 0
+
+
+def _may_be_categories(x: Any) -> bool:
+    """Whole numbers other than zeros and ones, which may be one-hot already."""
+    if not isinstance(x, Tensor) or x.is_floating_point():
+        return False
+    return bool(((x != 0) & (x != 1)).any())
 
 
 def _calling_frame() -> FrameType:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import InputError, ShapeError
+from adacanon.notices import warn_of_unread_features
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,16 @@ class GraphBatches:
 
     @classmethod
     def of(cls, graphs: Sequence[Any]) -> "GraphBatches":
-        """From torch-geometric ``Data`` objects with ``x`` (nodes, channels) and ``edge_index``."""
+        """From torch-geometric ``Data`` objects with ``x`` (nodes, channels) and ``edge_index``; what else they have is
+        left out, with a warning if it is features of edges.
+        """
         if len(graphs) == 0:
             raise InputError("Batches need at least one graph, got none")
         features, edges = [graph.x for graph in graphs], [graph.edge_index for graph in graphs]
         shapes = {None if x is None else x.shape[1:] for x in features}
         if len(shapes) != 1 or None in shapes:
             raise ShapeError("All graphs need node features x with the same number of channels")
+        warn_of_unread_features(graphs)
         nodes, ends = [x.shape[0] for x in features], [pair.shape[1] for pair in edges]
         return cls(torch.cat(features), torch.cat(edges, dim=1), _starts(nodes), _starts(ends))
 

@@ -19,6 +19,7 @@ from adacanon.graphs.coefficients import list_of_graphs, spectra_and_signals
 from adacanon.graphs.node_coefficients import band_signals
 from adacanon.graphs.shift_operators import ShiftOperator
 from adacanon.graphs.spectra import Spectrum
+from adacanon.notices import warn_of_unread_features
 
 _VERSION = 2
 """Part of the key of cached frames. Raise it whenever the same graphs get other frames."""
@@ -61,6 +62,7 @@ def band_frames(
         cache: keep the spectra on disk, and of whole data sets the frames too.
     """
     graphs = list_of_graphs(graphs)
+    warn_of_unread_features(graphs, edges=isinstance(operator, str))
     what = f"frames of width {width}, version {_VERSION}"
     key = coefficient_key(graphs, partition, operator, torch.float32, what=what) if cache else None
     tensors = None if key is None else load_coefficients(key)

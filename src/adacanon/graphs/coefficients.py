@@ -20,6 +20,7 @@ from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
+from adacanon.notices import warn_of_unread_features
 
 _DEPENDENT = 1e-9
 """A channel counts as dependent if its part orthogonal to those before it is below this share of the signal."""
@@ -79,6 +80,7 @@ def band_coefficients(
         cache: keep the spectra on disk, and of whole data sets the coefficients too.
     """
     graphs = list_of_graphs(graphs)
+    warn_of_unread_features(graphs, edges=isinstance(operator, str))
     key = coefficient_key(graphs, partition, operator, dtype) if cache else None
     tensors = None if key is None else load_coefficients(key)
     if tensors is None:

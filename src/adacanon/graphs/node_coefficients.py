@@ -18,6 +18,7 @@ from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, coefficients_of, list_of_graphs, spectra_and_signals
 from adacanon.graphs.shift_operators import ShiftOperator
 from adacanon.graphs.spectra import Spectrum
+from adacanon.notices import warn_of_unread_features
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def node_coefficients(
         cache: keep the spectra on disk.
     """
     graphs = list_of_graphs(graphs)
+    warn_of_unread_features(graphs, edges=isinstance(operator, str))
     pairs = spectra_and_signals(graphs, operator, cache=cache)
     return node_coefficients_of(pairs, partition, dtype=dtype).to(graphs[0].x.device)
 
