@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 import torch
 from benchmarks import kept_epoch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from adacanon.baselines.message_passing import ResidualGraphNetwork
+from adacanon.baselines.s2gnn import S2GNN
 from adacanon.data.tu import GraphDataset
 from adacanon.experiments.spectral_methods import AveragedOverDraws
 from adacanon.experiments.tables import published
-from adacanon.experiments.tu import COMMON, DEFAULTS, METHODS, OWN_SETTINGS, TU, chosen, settings
+from adacanon.experiments.tu import COMMON, DEFAULTS, INPUTS_NOTE, METHODS, OWN_SETTINGS, TU, chosen, settings
 from adacanon.experiments.tu_ablations import LEVERS, TU_ATTRIBUTES, TU_BANDS, TU_LEVERS, TU_NODE, TU_SEARCH, TU_SHIFT
 from adacanon.experiments.tu_data import COLUMNS, TUData
 from adacanon.experiments.tu_runtime import TU_RUNTIME
+from adacanon.graphs.band_frames import structural_signals
+from adacanon.graphs.encoded_anlsf import NodeEncoder
 from adacanon.training.loop import training_epoch
 
 
@@ -99,9 +103,47 @@ class TestTables:
         assert large.pop("epochs") > small.pop("epochs")
         assert small == large
 
-    def test_all_methods_of_a_table_see_the_same_features(self) -> None:
+    def test_all_methods_of_a_table_start_from_the_same_features(self) -> None:
         for table, features in ((TU, "labels"), (TU_ATTRIBUTES, "attributes"), (TU_RUNTIME, "labels")):
             assert {run.options()["features"] for run in table.runs()} == {features}
+
+
+class TestInputs:
+    """What the note on inputs says, row by row."""
+
+    def modules(self, data: TUData) -> dict[str, nn.Module]:
+        torch.manual_seed(0)
+        return {row: METHODS[row](data, options(row), torch.arange(9), 0).module for row in TU.rows}
+
+    def test_only_a_nlsf_has_batch_normalisation_and_dropout(self, data: TUData) -> None:
+        rows = self.modules(data)
+        parts = {row: list(module.modules()) for row, module in rows.items()}
+        assert [row for row in rows if any(isinstance(part, nn.BatchNorm1d) for part in parts[row])] == ["A-NLSF"]
+        dropout = [row for row in rows if any(isinstance(part, nn.Dropout) and part.p > 0 for part in parts[row])]
+        assert dropout == ["A-NLSF"]
+        shares = {column: settings("A-NLSF", column, "cpu")["dropout"] for column in COLUMNS}
+        assert {column for column, share in shares.items() if share > 0} == {"MUTAG", "ENZYMES"}
+
+    def test_residual_connections_are_those_of_three_baselines(self, data: TUData) -> None:
+        rows = self.modules(data)
+        residual = [row for row, module in rows.items() if isinstance(module, ResidualGraphNetwork | S2GNN)]
+        assert residual == ["GatedGCN", "PNA", "S2GNN"]
+
+    def test_a_nlsf_reads_more_of_a_node_than_its_features(self, data: TUData) -> None:
+        rows, channels = self.modules(data), data.dataset.channels
+        encoder = next(part for part in rows["A-NLSF"].modules() if isinstance(part, NodeEncoder))
+        structural = structural_signals(torch.ones(1, channels), torch.zeros(2, 0, dtype=torch.int64)).shape[1]
+        assert encoder.first[0].in_features == structural + OWN_SETTINGS["A-NLSF"]["returns"] > channels
+        mlp = rows["MLP"].layers[0]  # type: ignore[index]
+        assert mlp.in_features == channels
+
+    def test_reports_and_documents_say_so(self) -> None:
+        assert INPUTS_NOTE in TU.notes
+        assert INPUTS_NOTE in TU_ATTRIBUTES.notes
+        root = Path(__file__).parents[1]
+        for name in ("README.md", "docs/graphs.md"):
+            assert "the search is what helps" in (root / name).read_text()
+            assert "return probabilities" in (root / name).read_text()
 
 
 class TestLevers:

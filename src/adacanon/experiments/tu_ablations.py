@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from adacanon.experiments.choices import Choices
 from adacanon.experiments.run import Settings, Table
-from adacanon.experiments.tu import PROTOCOL, TU, settings
+from adacanon.experiments.tu import INPUTS_NOTE, PROTOCOL, TU, settings
 from adacanon.experiments.tu_data import COLUMNS
 
 Variants = dict[str, Settings]
@@ -90,6 +90,7 @@ TU_ATTRIBUTES = replace(
         "have. Attributes are scaled to mean zero and deviation one over all nodes of the data set, test graphs "
         "included, without looking at a class. The paper does not say which features it uses; its figures for the "
         "baselines fit labels alone.",
+        INPUTS_NOTE,
         *PROTOCOL,
     ),
 )
