@@ -28,7 +28,7 @@ types: venv
 	$(BIN)/mypy
 
 bench: venv
-	$(BIN)/python -m benchmarks.bench $(BENCH)
+	$(BIN)/python -m benchmarks.speed.bench $(BENCH)
 
 clean:
 	rm -rf build .mypy_cache .pytest_cache .ruff_cache

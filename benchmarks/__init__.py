@@ -1,1 +1,1 @@
-"""Measurements of cost and quality: ``python -m benchmarks.search_quality --help``."""
+"""Measurements of cost and quality: ``python -m benchmarks.searches.search_quality --help``."""

@@ -11,10 +11,10 @@ import torch
 from adacanon import cli
 from adacanon.cli import main
 from adacanon.data.tu import NAMES
-from adacanon.experiments.run import Run, Settings
-from adacanon.experiments.tables import TABLES
+from adacanon.experiments.catalogue import TABLES
+from adacanon.runs.run import Run, Settings
 from adacanon.training.records import read_records
-from tiny_table import TINY
+from cases.tiny_table import TINY
 
 
 @pytest.fixture

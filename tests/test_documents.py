@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks.document import filled, tables
+from benchmarks.frame.document import filled, tables
 from torch import nn
 
 import adacanon
-from adacanon.experiments.runner import summary_of
-from adacanon.experiments.tables import TABLES, table_named
+from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.images import Preprocessing, ResNet18, load_weights
 from adacanon.reports.render import to_markdown
+from adacanon.runs.runner import summary_of
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -80,7 +80,7 @@ def test_the_code_on_clouds_runs(capsys: pytest.CaptureFixture[str]) -> None:
     ids=lambda path: path.name,
 )
 def test_the_tables_of_the_documents_come_from_the_committed_results(document: Path) -> None:
-    """If this fails: python -m benchmarks.document"""
+    """If this fails: python -m benchmarks.frame.document"""
     content = document.read_text()
     assert content.count("<!-- end -->") >= 2
     assert filled(content, tables()) == content

@@ -13,7 +13,7 @@ from adacanon.errors import DataError, ShapeError
 from adacanon.frozen import OverForms, features_of_forms, stored_features
 from adacanon.points import Rotations
 from adacanon.spaces import rotation_group
-from networks import POINTS, clouds
+from cases.networks import POINTS, clouds
 
 CUBE = rotation_group("cube")
 

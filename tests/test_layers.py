@@ -1,4 +1,6 @@
-"""The order of layers: core <- spaces, maximizers <- graphs | images | points <- experiments <- cli."""
+"""The order of layers: core <- spaces, maximizers <- graphs | images | points <- experiments <- cli, and of the rooms
+inside experiments.
+"""
 
 import ast
 import subprocess
@@ -28,11 +30,12 @@ ALLOWED = {
     "data": PLACES,
     "training": {"errors"},
     "reports": {"errors"},
+    "runs": PLACES | {"training", "reports"},
     "experiments": ENGINE
     | PLACES
-    | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "reports"},
+    | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "runs", "reports"},
     "diagnosis": ENGINE | {"frozen", "images", "points", "reports"},
-    "cli": {"errors", "data", "diagnosis", "experiments", "reports"},
+    "cli": {"errors", "data", "diagnosis", "experiments", "reports", "runs"},
 }
 CORE_MAY_IMPORT = {"torch", "adacanon"} | set(sys.stdlib_module_names)
 
@@ -80,6 +83,38 @@ def test_baselines_share_networks_on_clouds_but_nothing_of_the_method(file: Path
     """Of points they may take what knows nothing of canonicalization, and name the file: not the whole package."""
     assert "adacanon.points" not in imports(file)
     assert {layer_of(other) for other in modules_imported(file)} <= {"baselines", "points", "errors"}
+
+
+ROOMS = {
+    "graphs": {"graphs", "baselines.graphs"},
+    "toy": {"graphs", "baselines.graphs"},
+    "clouds": {"points", "baselines.clouds"},
+    "images": {"images"},
+}
+"""What each room of experiments is about; of the other applications and rivals it takes nothing."""
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(PACKAGE / "experiments").parts[0]
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if layer_of(file) == "experiments"], ids=lambda file: str(file.relative_to(PACKAGE))
+)
+def test_rooms_of_experiments_know_their_own_field_and_no_other_room(file: Path) -> None:
+    """Only the files at the top, such as the catalogue, know several rooms."""
+    if room_of(file) not in ROOMS:
+        return
+    parts = [name.split(".")[1:] for name in imports(file) if name.startswith("adacanon.")]
+    assert {part[1] for part in parts if part[0] == "experiments"} <= {room_of(file)}
+    fields = {".".join(part[: 2 if part[0] == "baselines" else 1]) for part in parts}
+    others = {name for room in ROOMS.values() for name in room} - ROOMS[room_of(file)]
+    assert not fields & others
+
+
+def test_every_room_of_experiments_is_checked() -> None:
+    found = {room_of(file) for file in FILES if layer_of(file) == "experiments"}
+    assert {room for room in found if not room.endswith(".py")} == set(ROOMS)
 
 
 def test_core_imports_torch_only() -> None:

@@ -14,13 +14,10 @@ except ModuleNotFoundError as error:
     raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
 from adacanon.errors import AdacanonError, InputError
-from adacanon.experiments.cloud_figures import write_figure
+from adacanon.experiments.catalogue import TABLES, table_named
+from adacanon.experiments.clouds.figures import write_figure
 from adacanon.experiments.data_sets import clouds, graphs
 from adacanon.experiments.import_data import describe_import
-from adacanon.experiments.run import Run, Table, records_by_row
-from adacanon.experiments.runner import Failure, run_missing, summary_of
-from adacanon.experiments.tables import TABLES, checked_columns, checked_rows, table_named
-from adacanon.experiments.tuning import TRIALS, tune
 from adacanon.reports.progress import passes_bar
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
@@ -32,6 +29,10 @@ from adacanon.reports.terminal import (
     show_summary,
     show_verdicts,
 )
+from adacanon.runs.run import Run
+from adacanon.runs.runner import Failure, run_missing, summary_of
+from adacanon.runs.table import Table, records_by_row
+from adacanon.runs.tuning import TRIALS, tune
 
 Preset = Literal["cpu", "paper"]
 RESULTS = Path("results")
@@ -120,11 +121,11 @@ class Tune:
 
     def __call__(self) -> int:
         table, _ = _table(self.table, self.results)
-        rows = checked_rows(table, _names(self.rows)) or table.rows
-        columns = checked_columns(table, _names(self.datasets)) or table.tuned or table.columns
+        rows = table.rows_named(_names(self.rows)) or table.rows
+        columns = table.columns_named(_names(self.datasets)) or table.tuned or table.columns
         self.results.mkdir(parents=True, exist_ok=True)
         records = self.results / f"{table.name}-tuning.jsonl"
-        chosen = tune(table, rows, columns, records, jobs=self.jobs, trials=self.trials)
+        chosen = tune(table_named, table.name, rows, columns, records, jobs=self.jobs, trials=self.trials)
         print(f"The choices: {chosen}")
         return 0
 
@@ -210,7 +211,7 @@ class Demo:
     """Threads of torch; two, or ``OMP_NUM_THREADS``."""
 
     def __call__(self) -> int:
-        from adacanon.experiments.demo import demo
+        from adacanon.experiments.toy.demo import demo
 
         _set_threads(self.threads)
         summary, page, failures = demo(self.folder)
@@ -355,8 +356,8 @@ def _runs(
     table: Table, rows: tuple[str, ...], columns: tuple[str, ...], splits: int | None, preset: Preset
 ) -> list[Run]:
     return table.runs(
-        rows=checked_rows(table, _names(rows)),
-        columns=checked_columns(table, _names(columns)),
+        rows=table.rows_named(_names(rows)),
+        columns=table.columns_named(_names(columns)),
         splits=splits,
         preset=preset,
     )

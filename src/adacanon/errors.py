@@ -30,3 +30,7 @@ class UnknownNameError(AdacanonError, LookupError):
 
 class DataError(AdacanonError, OSError):
     """A data or record file is missing, malformed or incomplete."""
+
+
+class UndeterminedWarning(UserWarning):
+    """Inputs have no anchors of their own, such as symmetric shapes: the answers for them depend on their pose."""

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 
-def warn_caller(message: str, *, repeated: bool = False) -> None:
+def warn_caller(message: str, *, category: type[Warning] = UserWarning, repeated: bool = False) -> None:
     """Warn at the line outside adacanon and torch that led here.
 
     Args:
@@ -19,7 +19,7 @@ def warn_caller(message: str, *, repeated: bool = False) -> None:
     frame = _calling_frame()
     memory = {} if repeated else frame.f_globals.setdefault("__warningregistry__", {})
     name = frame.f_globals.get("__name__")
-    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno, name, memory)
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, memory)
 
 
 def warn_of_unread_features(graphs: Iterable[Any], *, edges: bool = True) -> None:

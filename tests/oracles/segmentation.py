@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from adacanon.baselines.vn_segmentation import VNDGCNNSegmentation, VNEdgeBlock, VNPointNetSegmentation
+from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNEdgeBlock, VNPointNetSegmentation
 from adacanon.points.dgcnn import EdgeConvolution
 from adacanon.points.neighbours import nearest_neighbours
 from adacanon.points.normalized_linear import NormalizedLinear

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from adacanon.baselines.vector_activations import EPSILON, TINY
-from adacanon.baselines.vector_neurons import VNEdgeConvolution, VNInvariant, VNLayer
-from adacanon.baselines.vn_networks import VNDGCNN, VNContext, VNPointNet
+from adacanon.baselines.clouds.vector_activations import EPSILON, TINY
+from adacanon.baselines.clouds.vector_neurons import VNEdgeConvolution, VNInvariant, VNLayer
+from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNContext, VNPointNet
 from adacanon.points.neighbours import nearest_neighbours
 
 

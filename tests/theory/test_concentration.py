@@ -34,7 +34,7 @@ from adacanon.core import Family, Space
 from adacanon.points import Rotations
 from adacanon.spaces import SO3, Circle
 from adacanon.testing.problems import PlaneRotations
-from theory_cases import canonicalized, stream
+from cases.theory_cases import canonicalized, stream
 
 COUNTS = [2**k for k in range(3, 13)]
 TARGETS = 64

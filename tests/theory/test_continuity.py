@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from adacanon import GridSearch, Monotone, RandomSearch
-from adacanon.baselines.vn_networks import VNPointNet
+from adacanon.baselines.clouds.vn_networks import VNPointNet
 from adacanon.points import principal_frames
 from adacanon.points.neighbours import nearest_neighbours
 from adacanon.spaces import SO3, rotation_group
-from theory_cases import (
+from cases.theory_cases import (
     CloudNetwork,
     canonicalized,
     crossing_path,

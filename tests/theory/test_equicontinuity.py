@@ -9,7 +9,7 @@ from torch import Tensor
 
 from adacanon.points import Rotations, multiset_distance
 from adacanon.spaces import SO3
-from theory_cases import CloudNetwork, random_clouds, stream
+from cases.theory_cases import CloudNetwork, random_clouds, stream
 
 ROTATIONS = SO3().sample(64, generator=stream(3))
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from adacanon import GridSearch, RandomSearch
 from adacanon.core import Family, Maximizer
 from adacanon.spaces import Circle, Orthogonal, Product
-from theory_cases import canonicalized, largest_difference, stream
+from cases.theory_cases import canonicalized, largest_difference, stream
 
 SIZES = torch.tensor([1, 3, 2, 3, 1, 2])
 LARGEST = 3

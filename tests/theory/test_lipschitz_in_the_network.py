@@ -10,7 +10,7 @@ from torch import Tensor
 from adacanon import ClassScore, GridSearch, Monotone, RandomSearch
 from adacanon.core import Canonicalized, Family, Prior
 from adacanon.spaces import SO3
-from theory_cases import CloudNetwork, canonicalized, random_clouds, stream
+from cases.theory_cases import CloudNetwork, canonicalized, random_clouds, stream
 
 CANDIDATES = SO3().sample(24, generator=stream(5))
 PRIORS = {

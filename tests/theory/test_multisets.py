@@ -11,7 +11,7 @@ from torch import Tensor
 from adacanon import RandomSearch
 from adacanon.points import multiset_distance
 from adacanon.spaces import SO3
-from theory_cases import CloudNetwork, canonicalized, random_clouds, stream
+from cases.theory_cases import CloudNetwork, canonicalized, random_clouds, stream
 
 
 def brute_force(x: Tensor, y: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from adacanon import AnchoredSearch, GridSearch, Monotone, RandomSearch, SampleA
 from adacanon.core import Family, Maximizer
 from adacanon.points import Rotations
 from adacanon.spaces import SO3
-from theory_cases import CloudNetwork, canonicalized, largest_difference, random_clouds, stream
+from cases.theory_cases import CloudNetwork, canonicalized, largest_difference, random_clouds, stream
 
 EMBEDDING = torch.randn(5, 3, generator=stream(11), dtype=torch.float64)
 SEARCHES = [RandomSearch(1), RandomSearch(16), GridSearch(16), SampleAndRefine(8, steps=2), AnchoredSearch(8)]

@@ -10,7 +10,7 @@ from torch import Tensor
 from adacanon import GridSearch, RandomSearch, Restarts, SampleAndRefine
 from adacanon.core import Maximizer
 from adacanon.spaces import SO3, rotation_group
-from theory_cases import CloudNetwork, canonicalized, invariance_error, largest_difference, random_clouds, stream
+from cases.theory_cases import CloudNetwork, canonicalized, invariance_error, largest_difference, random_clouds, stream
 
 CUBE = rotation_group("cube")
 

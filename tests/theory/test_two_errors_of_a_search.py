@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from adacanon import AnchoredSearch, GridSearch, RandomSearch, SampleAndRefine
-from theory_cases import (
+from cases.theory_cases import (
     CloudNetwork,
     bent_path,
     canonicalized,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from adacanon import Canonicalized, GridSearch, Objective, RandomSearch
 from adacanon.testing.problems import PlaneRotations
-from theory_cases import canonicalized, largest_difference, stream
+from cases.theory_cases import canonicalized, largest_difference, stream
 
 EPSILON = 0.1
 EXACT = GridSearch(720)

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from adacanon.core.family import Family
+from adacanon.errors import UndeterminedWarning
 from adacanon.notices import warn_caller
 
 
@@ -16,4 +17,4 @@ def warn_of_undetermined(family: Family, determined: Tensor) -> None:
         "which inputs these are; a search without anchors, such as SampleAndRefine(200, steps=5), takes more "
         "evaluations and depends less on the pose"
     )
-    warn_caller(message, repeated=True)
+    warn_caller(message, category=UndeterminedWarning, repeated=True)

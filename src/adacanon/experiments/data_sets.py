@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from adacanon.data.modelnet import modelnet_statistics
 from adacanon.data.shapenet import shapenet_statistics
-from adacanon.experiments import tu_data
+from adacanon.experiments.graphs import tu_data
 from adacanon.reports.terminal import DataSets
 
 

@@ -68,7 +68,7 @@ class BandRotations(Family):
         return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, dtype=dtype)
 
     def searches(self) -> Searches:
-        """Networks are close to linear in the blocks, so that long steps find most (``benchmarks.step_length``)."""
+        """Networks are close to linear in the blocks, so that long steps find most."""
         search = SampleAndRefine(samples=32, step_size=1.0)
         return search, replace(search, reduced=True)
 

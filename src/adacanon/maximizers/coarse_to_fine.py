@@ -30,7 +30,7 @@ class CoarseToFine(Maximizer):
 
     Every value returned is one of the network on the whole input. It is the full search's value for classes in
     contention if the coarse view ranks well, and a lower bound for the others: a heuristic, whose error
-    ``benchmarks.evaluation_cost`` measures. :class:`SuccessiveHalving` climbs between the two, and after them.
+    ``benchmarks.searches.evaluation_cost`` measures. :class:`SuccessiveHalving` climbs between the two, and after them.
 
     With ``contenders=0`` the coarse winners are returned as they are, with the corrected values as estimates: enough in
     training, where the gradient pass evaluates them anyway.

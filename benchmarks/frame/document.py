@@ -1,0 +1,81 @@
+"""Write the tables of the documents from the committed results: benchmarks and runs into README.md and docs/.
+
+A table stands between ``<!-- name -->`` and ``<!-- end -->``. Of tables that are otherwise the same in every run, times
+are left out.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from adacanon.experiments.catalogue import TABLES, table_named
+from adacanon.reports.render import markdown_overview, markdown_table
+from adacanon.reports.summary import Summary
+from adacanon.runs.runner import summary_of
+from benchmarks.frame.measure import Row, text
+from benchmarks.graphs import against_baselines, fast_accuracy, kept_epoch
+from benchmarks.searches import search_errors
+from benchmarks.speed.bench_figure import headlines as headlines_of
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+BENCHMARKS = RESULTS / "benchmarks"
+BENCH = RESULTS / "bench.json"
+LEFT_OUT = {"search_errors": search_errors.TIME}
+
+
+def tables() -> dict[str, str]:
+    """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
+    from_records = {
+        module.__name__.rpartition(".")[2]: module for module in (against_baselines, fast_accuracy, kept_epoch)
+    }
+    rows = {name: _markdown(module.rows()) for name, module in from_records.items()}
+    if BENCH.exists():
+        rows |= _last_full_run(json.loads(BENCH.read_text()))
+    measured = {file.stem: json.loads(file.read_text()) for file in BENCHMARKS.glob("*.json")}
+    rows |= {
+        name: f"{content['title']}\n\n{_markdown(content['rows'], LEFT_OUT.get(name))}"
+        for name, content in measured.items()
+    }
+    runs = {
+        name: _runs_of(summary_of(table, table.runs(), RESULTS / f"{name}.jsonl"))
+        for name, table in ((name, table_named(name, RESULTS)) for name in TABLES)
+    }
+    return rows | runs
+
+
+def _last_full_run(content: dict[str, Any]) -> dict[str, str]:
+    """The sections of ``benchmarks.speed.bench``, and its headlines beside their goals as "bench"."""
+    machine = content["machine"]
+    where = f"{machine['cpu']}, {machine['threads']} threads, torch {machine['torch']}, {machine['date'][:10]}"
+    found = {name: _markdown(rows, LEFT_OUT.get(name)) for name, rows in content["sections"].items()}
+    headlines: list[Row] = [{"figure": bar.label, "measured (goal)": bar.text} for bar in headlines_of(content).bars]
+    return {**found, "bench": f"{where}\n\n{_markdown(headlines)}"}
+
+
+def _runs_of(summary: Summary) -> str:
+    return markdown_table(summary) if summary.single else markdown_overview(summary)
+
+
+def filled(document: str, known: dict[str, str]) -> str:
+    """The document with every marked table written anew."""
+    pattern = r"<!-- ([\w-]+) -->\n.*?<!-- end -->"
+    return re.sub(pattern, lambda m: f"<!-- {m[1]} -->\n{known[m[1]]}\n<!-- end -->", document, flags=re.S)
+
+
+def _markdown(rows: list[Row], left_out: str | None = None) -> str:
+    names = [name for name in rows[0] if name != left_out]
+    cells = [[text(row[name]) for name in names] for row in rows]
+    lines = [names, ["---"] * len(names), *cells]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    known = tables()
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        path.write_text(filled(path.read_text(), known))
+
+
+if __name__ == "__main__":
+    main()

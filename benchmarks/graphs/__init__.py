@@ -1,0 +1,1 @@
+"""A-NLSF and its rivals."""

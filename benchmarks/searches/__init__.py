@@ -1,0 +1,1 @@
+"""What searches find, and for how much."""

@@ -1,0 +1,1 @@
+"""Claims of speed, memory and safety."""

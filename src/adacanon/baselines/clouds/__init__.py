@@ -1,0 +1,1 @@
+"""Rivals of adaptive canonicalization on point clouds."""

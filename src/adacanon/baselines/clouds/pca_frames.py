@@ -1,0 +1,79 @@
+"""Poses from principal axes: alignment and frame averaging, around any network on clouds."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.baselines.clouds.posed import called, check_posed, turned
+from adacanon.points.frames import centred, principal_axes, principal_frames
+
+Frames = Callable[[Tensor, Tensor | None], Tensor]
+
+
+class PCAAligned(nn.Module):
+    r""":math:`X \mapsto f(XA^\top)` with the principal axes :math:`A(X)` as rows, an ordinary canonicalization.
+
+    An axis points to where the cloud reaches farther out, :math:`\sum_i \langle x_i - \bar x, a\rangle^3 \ge 0`, for
+    the two axes of the largest variances; the third one makes A a rotation. Invariant wherever variances and cubes
+    decide, and with jumps where they cease to: where two variances cross, or a sum of cubes passes zero.
+
+    Args:
+        network: f, from points (batch, points, 3), anything else, and perhaps a mask.
+
+    Shape:
+        those of the network
+
+    Example:
+        >>> PCAAligned(nn.Sequential(nn.Flatten(), nn.Linear(30, 2)))(torch.randn(4, 10, 3)).shape
+        torch.Size([4, 2])
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
+        check_posed("PCAAligned", points, others, mask)
+        return called(self.network, turned(points, aligning_rotations(points, mask)), *others, mask=mask)
+
+
+class PCAFrameAveraged(nn.Module):
+    r"""The mean of :math:`f(XA^\top)` over the frames A of a cloud, by default the four rotations whose rows are
+    principal axes with either sign. All go through the network together, as one batch of so many times as many clouds.
+
+    Invariant wherever the variances differ, and with jumps where two of them cross: there the axes change places. The
+    24 rotations with axes in any order are the same set before and after, and their mean does not jump.
+
+    Args:
+        network: f, from points (batch, points, 3), anything else, and perhaps a mask.
+        frames: from points and mask to rotations (batch, frames, 3, 3).
+
+    Shape:
+        those of the network
+
+    Reference:
+        Puny et al., "Frame Averaging for Invariant and Equivariant Network Design", ICLR 2022.
+    """
+
+    def __init__(self, network: nn.Module, frames: Frames = principal_frames) -> None:
+        super().__init__()
+        self.network, self.frames = network, frames
+
+    def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
+        check_posed("PCAFrameAveraged", points, others, mask)
+        frames = self.frames(points, mask)
+        forms, count = turned(points.unsqueeze(1), frames), frames.shape[1]
+        repeated = [x.repeat_interleave(count, 0) for x in others]
+        masks = None if mask is None else mask.repeat_interleave(count, 0)
+        return called(self.network, forms.flatten(0, 1), *repeated, mask=masks).unflatten(0, (-1, count)).mean(1)
+
+
+@torch.no_grad()
+def aligning_rotations(points: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The rotations A of :class:`PCAAligned`, (batch, 3, 3)."""
+    axes = principal_axes(points, mask)
+    cubes = (centred(points, mask) @ axes.mT).pow(3).sum(1)
+    signs = torch.where(cubes < 0, -1.0, 1.0).to(axes.dtype)
+    signs[:, 0] = signs[:, 1] * signs[:, 2]
+    return (signs.unsqueeze(2) * axes).to(points.dtype)

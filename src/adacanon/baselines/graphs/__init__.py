@@ -1,0 +1,1 @@
+"""Rivals of A-NLSF on graphs."""

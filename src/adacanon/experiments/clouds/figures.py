@@ -1,0 +1,87 @@
+"""The figures on clouds by name: from records, or from networks that `modelnet` has left in the cache folder."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from adacanon.errors import DataError, InputError
+from adacanon.experiments.clouds import chairs, continuity, modelnet
+from adacanon.experiments.clouds.continuity import CONTINUITY
+from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, curve
+from adacanon.folders import cache_folder
+from adacanon.reports import continuity_figure, gallery, stability_figure
+from adacanon.runs.run import Run, checkpoint_of
+from adacanon.runs.runner import summary_of
+from adacanon.training.checkpoint import remove_checkpoint
+from adacanon.training.loop import Sitting
+
+Files = dict[str, bytes]
+"""Name -> content. Pages hold the points of shapes, whose licences do not allow to pass them on: they are not for the
+results that are committed."""
+
+SHAPE, STEPS = 0, 512
+"""The test shape on whose path `continuity` is drawn, and the clouds on it."""
+
+
+def draw_stability(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
+    """From the records of `stability`."""
+    _check_no_rows("stability", rows)
+    summary = summary_of(STABILITY, STABILITY.runs(preset=preset), results / f"{STABILITY.name}.jsonl")
+    drawn = curve(summary)
+    if not drawn:
+        raise DataError(
+            f"There are no records of `stability`, preset {preset}, in {results}. Hint: adacanon run stability"
+        )
+    return {"stability.png": stability_figure.draw(drawn, at_random=AT_RANDOM)}
+
+
+def draw_continuity(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
+    """From the networks of its rows."""
+    curves = {}
+    for run in CONTINUITY.runs(rows=CONTINUITY.rows_named(rows), splits=1, preset=preset):
+        with _sitting(run) as sitting:
+            curves[run.row] = continuity.scores_on_the_way(run, sitting, shape=SHAPE, steps=STEPS)
+    return {"continuity.png": continuity_figure.draw(curves)}
+
+
+def draw_chairs(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
+    """A picture, and a page on which the chairs are turned by hand, from the network of AC-PointNet."""
+    _check_no_rows("chairs", rows)
+    options = modelnet.settings(chairs.METHOD, "accuracy", preset)
+    run = Run.of("modelnet", chairs.METHOD, "accuracy", 0, options)
+    with _sitting(run) as sitting:
+        shown = chairs.gallery(run, sitting)
+    return {"chairs.png": gallery.draw(shown), "chairs.html": gallery.page(shown).encode()}
+
+
+FIGURES: dict[str, Callable[[Path, str, tuple[str, ...]], Files]] = {
+    "stability": draw_stability,
+    "continuity": draw_continuity,
+    "chairs": draw_chairs,
+}
+
+
+def write_figure(name: str, results: Path, pages: Path, *, preset: str, rows: tuple[str, ...] = ()) -> list[Path]:
+    """Draw a figure, of all rows if none are named; pictures go to the results, pages elsewhere. Returns where."""
+    written = []
+    for file, content in FIGURES[name](results, preset, rows).items():
+        path = (pages if file.endswith(".html") else results / "figures") / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        written.append(path)
+    return written
+
+
+def _check_no_rows(name: str, rows: tuple[str, ...]) -> None:
+    if rows:
+        raise InputError(f"{name} has one method and no rows, got {', '.join(rows)}")
+
+
+@contextmanager
+def _sitting(run: Run) -> Iterator[Sitting]:
+    """A network that is missing is trained; its state is kept now and then, until the figure is there."""
+    checkpoint = checkpoint_of(run, cache_folder() / "networks" / "unfinished")
+    yield Sitting(
+        checkpoint, on_epoch=lambda epoch, loss: print(f"{run.row}, epoch {epoch}: loss {loss:.3f}", flush=True)
+    )
+    remove_checkpoint(checkpoint)

@@ -1,0 +1,127 @@
+"""Networks on the parts of shapes in random poses: what a training sees, and what it is tested on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from adacanon.core import Canonicalized, NegativeEntropy, Objective
+from adacanon.core.family import Searches
+from adacanon.data.shapenet import ShapeNetParts, load_shapenet
+from adacanon.experiments.clouds.posed_clouds import turned
+from adacanon.points import Rotations, Unpacked
+from adacanon.training.loop import Parts
+from adacanon.training.part_metrics import category_mean, predicted_parts, shape_ious
+
+
+@dataclass(frozen=True)
+class PosedShapes:
+    """Training, validation and test shapes one after the other, the last in poses that the seed determines.
+
+    Attributes:
+        labels: the part of every point.
+        categories: of the shapes, by number.
+        own: which parts a category has, (categories, parts).
+        parts: the first two are trained on together: nothing is chosen.
+        fixed: whether the training shapes are in such poses too, and stay there.
+    """
+
+    points: Tensor
+    labels: Tensor
+    categories: Tensor
+    own: Tensor
+    parts: Parts
+    fixed: bool = False
+
+    def inputs(self, index: Tensor, *, training: bool = False) -> tuple[Tensor, Tensor]:
+        """Points and one-hot categories of some shapes."""
+        points = self.points[index]
+        one_hot = functional.one_hot(self.categories[index], len(self.own)).to(points.dtype)
+        return (turned(points) if training and not self.fixed else points), one_hot
+
+
+@dataclass(frozen=True)
+class PartFinder:
+    """A network that names the part of every point.
+
+    Attributes:
+        module: from points and categories, as a tuple, to scores (shapes, points, parts).
+        objective: from those, the parts and the numbers of the shapes to the loss.
+    """
+
+    module: nn.Module
+    data: PosedShapes
+    objective: Callable[[tuple[Tensor, Tensor], Tensor, Tensor], Tensor]
+
+    @property
+    def labels(self) -> Tensor:
+        return self.data.labels
+
+    def scores(self, index: Tensor) -> Tensor:
+        return self.module(self.data.inputs(index))
+
+    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
+        return points_cross_entropy(scores, targets)
+
+    def loss(self, index: Tensor) -> Tensor:
+        return self.objective(self.data.inputs(index, training=True), self.labels[index], index)
+
+
+def plain_finder(network: nn.Module, data: PosedShapes) -> PartFinder:
+    """A network of points and categories as it is."""
+    module = Unpacked(network)
+
+    def loss(inputs: tuple[Tensor, Tensor], labels: Tensor, ids: Tensor) -> Tensor:
+        return points_cross_entropy(module(inputs), labels)
+
+    return PartFinder(module, data, loss)
+
+
+def canonicalized_finder(network: nn.Module, data: PosedShapes, searches: Searches, *, seed: int = 0) -> PartFinder:
+    """A network under rotations: one form per shape, that of the smallest entropy summed over its points."""
+    evaluation, training = searches
+    model = Canonicalized(
+        Unpacked(network), Rotations(), evaluation, NegativeEntropy(), in_training=training, seed=seed
+    )
+    return PartFinder(model, data, Objective(model, loss=points_cross_entropy))
+
+
+def points_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
+    """The mean over all points of all shapes."""
+    return functional.cross_entropy(scores.flatten(0, 1), labels.flatten())
+
+
+@torch.no_grad()
+def part_figures(finder: PartFinder, index: Tensor, *, batch: int) -> dict[str, float]:
+    """In percent: the mean IoU over categories, over shapes, and the share of points that are named rightly."""
+    finder.module.eval()
+    data, categories = finder.data, finder.data.categories[index]
+    own = data.own[categories]
+    found = torch.cat([predicted_parts(finder.scores(i), data.own[data.categories[i]]) for i in index.split(batch)])
+    ious = shape_ious(found, data.labels[index], own)
+    return {
+        "miou": 100 * category_mean(ious, categories),
+        "shape_miou": 100 * float(ious.mean()),
+        "point_accuracy": 100 * float((found == data.labels[index]).double().mean()),
+    }
+
+
+def posed_shapes(data: ShapeNetParts, *, seed: int, fixed: bool = False) -> PosedShapes:
+    """All parts, the test shapes turned once and for all; ``fixed`` turns the training shapes once and for all too."""
+    generator = torch.Generator().manual_seed(seed)
+    test = turned(data.test.points, generator)
+    train = torch.cat([data.train.points, data.validation.points])
+    points = torch.cat([turned(train, generator) if fixed else train, test])
+    shapes = (data.train, data.validation, data.test)
+    labels, categories = (torch.cat([getattr(part, name) for part in shapes]) for name in ("labels", "categories"))
+    index, first = torch.arange(len(points)), len(train)
+    return PosedShapes(points, labels, categories, data.parts, Parts(index[:first], index[:0], index[first:]), fixed)
+
+
+@lru_cache(maxsize=1)
+def shapenet(points: int) -> ShapeNetParts:
+    """The data set, read once per process."""
+    return load_shapenet(points)

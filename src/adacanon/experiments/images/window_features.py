@@ -1,0 +1,98 @@
+"""Features of all windows of CIFAR images under the frozen ResNet-18, computed once and kept on the disk."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from adacanon.data.images import ImageDataset, load_images
+from adacanon.experiments.images.pretrained import pretrained_resnet18, weights_file
+from adacanon.folders import cache_folder
+from adacanon.frozen import features_of_forms, stored_features
+from adacanon.images import Preprocessing, Windows
+from adacanon.images.resnet import ResNet18
+from adacanon.runs.run import Settings
+
+NAMES = {"CIFAR-10": "cifar10", "CIFAR-100": "cifar100"}
+"""The columns of the table, and the data sets that they stand for."""
+
+PAIRS_AT_ONCE = 110
+
+OnShard = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class WindowFeatures:
+    """A data set as the classifier sees it, the training part first.
+
+    Attributes:
+        features: (samples, windows, 512) in half precision, the first window being the whole image.
+        labels: (samples,).
+        train: samples of the training part.
+        windows: top, left, height and width of every window, (windows, 4).
+        class_names: in the order of the labels.
+    """
+
+    features: Tensor
+    labels: Tensor
+    train: int
+    windows: Tensor
+    class_names: tuple[str, ...]
+
+
+def window_features(column: str, options: Settings, *, on_shard: OnShard = lambda done, total: None) -> WindowFeatures:
+    """From the disk as far as they are there.
+
+    Args:
+        column: CIFAR-10 or CIFAR-100.
+        options: ``input_size``, ``precision`` and ``levels`` of the windows.
+    """
+    return _loaded(column, options["input_size"], options["precision"], options["levels"], on_shard)
+
+
+def images_of(column: str) -> ImageDataset:
+    """The data set of a column."""
+    return load_images(NAMES[column])
+
+
+@lru_cache(maxsize=1)
+def _loaded(column: str, size: int, precision: str, levels: int, on_shard: OnShard) -> WindowFeatures:
+    data = images_of(column)
+    family = Windows(levels=levels)
+    pixels = torch.cat([data.train.pixels, data.test.pixels])
+    windows = family.windows(*pixels.shape[-2:])
+    network = pretrained_resnet18().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    folder = _folder(column, pixels, windows, size, precision)
+    features = stored_features(
+        folder,
+        len(pixels),
+        lambda rows: extracted(network, family, pixels[rows].float() / 255, size=size, precision=precision),
+        on_shard=on_shard,
+    )
+    labels = torch.cat([data.train.labels, data.test.labels])
+    return WindowFeatures(features, labels, len(data.train.labels), windows, data.class_names)
+
+
+def extracted(network: ResNet18, family: Windows, images: Tensor, *, size: int, precision: str) -> Tensor:
+    """Features (batch, windows, 512); every window is resized to the grid of the image, and then to the input size."""
+    preprocess = Preprocessing(size)
+
+    def backbone(forms: Tensor) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            return network.features(preprocess(forms).contiguous(memory_format=torch.channels_last)).float()
+
+    points = family.space(images).cover()
+    return features_of_forms(backbone, family, points, images, chunk=PAIRS_AT_ONCE)
+
+
+def _folder(column: str, pixels: Tensor, windows: Tensor, size: int, precision: str) -> Path:
+    """Named after everything that the features depend on."""
+    digest = hashlib.sha256(weights_file().read_bytes())
+    digest.update(pixels.numpy().tobytes())
+    digest.update(windows.numpy().tobytes())
+    name = f"{NAMES[column]}-{len(windows)}x{size}-{precision}-{digest.hexdigest()[:12]}"
+    return cache_folder() / "features" / name

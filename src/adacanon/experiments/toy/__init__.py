@@ -1,0 +1,1 @@
+"""Tables on the grid signal orientation task, and the demo."""

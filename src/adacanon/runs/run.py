@@ -1,0 +1,123 @@
+"""A run is a frozen record; its key is the hash of its settings, and its result is one line in a file."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from adacanon.errors import AdacanonError, ScoreError
+from adacanon.training.checkpoint import remove_checkpoint
+from adacanon.training.loop import Sitting
+from adacanon.training.records import Record, read_records, versions
+
+Settings = dict[str, Any]
+
+FAILURES = (AdacanonError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a run may end with; the next one goes on. A full disk or an interrupt ends them all."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a row and a column of a table, one of its splits, and everything that can change the result."""
+
+    table: str
+    row: str
+    column: str
+    split: int
+    settings: str
+
+    @classmethod
+    def of(cls, table: str, row: str, column: str, split: int, settings: Settings) -> "Run":
+        """A run with its settings in canonical JSON."""
+        return cls(table, row, column, split, json.dumps(settings, sort_keys=True))
+
+    @property
+    def key(self) -> str:
+        """A hash of the content: equal settings have equal keys, whatever the code."""
+        content = json.dumps([self.table, self.row, self.column, self.split, self.settings])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.row}, {self.column}, split {self.split + 1}"
+
+    def options(self) -> Settings:
+        """The settings as a dictionary."""
+        return json.loads(self.settings)
+
+
+Training = Callable[[Run, Sitting], dict[str, float]]
+"""Trains one run and returns its metrics, with "seconds" for the time that it took in all sittings."""
+
+
+class Outcome(NamedTuple):
+    """A run with its record, or with the reason why it has none."""
+
+    run: Run
+    record: Record | None
+    failure: str
+
+
+def attempt(training: Training, run: Run, sitting: Sitting) -> Outcome:
+    """Train a run, and turn its failure into a line of text."""
+    try:
+        return Outcome(run, execute(training, run, sitting), "")
+    except FAILURES as error:
+        return Outcome(run, None, f"{type(error).__name__}: {error}")
+
+
+def execute(training: Training, run: Run, sitting: Sitting) -> Record:
+    """Train a run and return its record."""
+    metrics = dict(training(run, sitting))
+    diverged = [name for name, value in metrics.items() if not math.isfinite(value)]
+    if diverged:
+        if sitting.checkpoint is not None:  # the training is over: nothing is left to go on from
+            remove_checkpoint(sitting.checkpoint)
+        raise ScoreError(f"The run ended with {', '.join(diverged)} not finite. Hint: lower the learning rate")
+    seconds = round(metrics.pop("seconds"), 2)
+    return {
+        "key": run.key,
+        "table": run.table,
+        "row": run.row,
+        "column": run.column,
+        "split": run.split,
+        "settings": run.options(),
+        "metrics": metrics,
+        "seconds": seconds,
+        "versions": versions(),
+    }
+
+
+def taken_over(run: Run, others: list[Record]) -> Record | None:
+    """The record of another table for the same method, column, split and settings, under the key of this run."""
+    options = run.options()
+    method = options.pop("method", run.row)
+    for record in others:
+        if (record["row"], record["column"], record["split"]) == (method, run.column, run.split) and record[
+            "settings"
+        ] == options:
+            named = {"key": run.key, "table": run.table, "row": run.row, "settings": run.options()}
+            return {**record, **named, "taken_over_from": record["key"]}
+    return None
+
+
+def checkpoint_of(run: Run, folder: Path) -> Path:
+    """Where the state of a run is kept until its record is written."""
+    return folder / f"{run.key}.pt"
+
+
+def missing(runs: list[Run], file: Path) -> list[Run]:
+    """The runs that have no record yet."""
+    done = {record.get("key") for record in read_records(file)}
+    return [run for run in runs if run.key not in done]
+
+
+def relevant(runs: list[Run], file: Path) -> list[Record]:
+    """The records of these runs and no others, one each."""
+    keys = {run.key for run in runs}
+    found = {record.get("key"): record for record in read_records(file)}
+    return [record for key, record in found.items() if key in keys]

@@ -1,0 +1,118 @@
+"""Running the missing runs of a table, with progress bars and without losing the others when one fails."""
+
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from adacanon.errors import InputError
+from adacanon.reports.progress import progress_bars, progress_line, progress_lines
+from adacanon.reports.summary import Summary, summarise
+from adacanon.runs.pool import in_processes
+from adacanon.runs.run import Outcome, Run, attempt, checkpoint_of, missing, relevant, taken_over
+from adacanon.runs.table import Table
+from adacanon.training.checkpoint import remove_checkpoint
+from adacanon.training.loop import OnEpoch, Sitting
+from adacanon.training.records import append_record, read_records
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Failure(NamedTuple):
+    """The name of a run that failed, and why."""
+
+    run: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.run}: {self.reason}"
+
+
+def run_missing(
+    table: Table, runs: list[Run], file: Path, *, jobs: int = 1, show: bool = True, seconds_between: float = 10.0
+) -> list[Failure]:
+    """Execute what has no record yet; returns what failed.
+
+    Args:
+        jobs: runs at a time; more than one go to processes of their own with one thread each.
+        seconds_between: time between two checkpoints of a run.
+    """
+    if jobs < 1:
+        raise InputError(f"At least one run is done at a time, got jobs={jobs}")
+    _take_over(table, runs, file)
+    todo, failures = missing(runs, file), list[Failure]()
+    folder = file.parent / "checkpoints"
+    _remove_finished(folder, runs, todo)
+    if todo and table.prepare is not None:
+        table.prepare(todo, show=show)
+    with progress_bars(show=show) as progress:
+        overall = progress.add_task(table.name, total=len(runs), completed=len(runs) - len(todo))
+        if jobs > 1:
+            source = in_processes(table.execute, todo, folder, jobs=jobs, seconds_between=seconds_between)
+        else:
+            source = _one_by_one(table, todo, folder, seconds_between, progress)
+        with closing(source) as outcomes:
+            for run, record, failure in outcomes:
+                if record is None:
+                    failures.append(Failure(run.name, failure))
+                else:
+                    append_record(file, record)
+                    remove_checkpoint(checkpoint_of(run, folder))
+                progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
+                progress_line(progress, f"{run.name}: {'done' if record else 'failed'}")
+    return failures
+
+
+def _take_over(table: Table, runs: list[Run], file: Path) -> None:
+    """What another table has run already is not run again."""
+    others = read_records(file.with_name(f"{table.shares}.jsonl")) if table.shares else []
+    for run in missing(runs, file) if others else []:
+        record = taken_over(run, others)
+        if record is not None:
+            append_record(file, record)
+
+
+def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
+    """The figures of these runs beside the paper's, with the table's notes or others."""
+    expected: dict[tuple[str, str], int] = {}
+    for row in table.rows:
+        for column in table.columns:
+            count = sum(run.row == row and run.column == column for run in runs)
+            expected |= {(row, column): count} if count else {}
+    return summarise(
+        table.title,
+        relevant(runs, file),
+        expected=expected,
+        published=table.published,
+        notes=table.notes if notes is None else notes,
+        metric=table.metric,
+        also=table.also,
+        comparable=all(table.comparable(run.options()) for run in runs),
+    )
+
+
+def _one_by_one(
+    table: Table, todo: list[Run], folder: Path, seconds_between: float, progress: "Progress"
+) -> Generator[Outcome, None, None]:
+    for run in todo:
+        task = progress.add_task(run.name, total=run.options().get("epochs"))
+        sitting = Sitting(checkpoint_of(run, folder), seconds_between, _advance(progress, task, run))
+        yield attempt(table.execute, run, sitting)
+        progress.remove_task(task)
+
+
+def _remove_finished(folder: Path, runs: list[Run], todo: list[Run]) -> None:
+    """A run that was stopped between its record and this has left its checkpoint behind."""
+    for run in set(runs) - set(todo):
+        remove_checkpoint(checkpoint_of(run, folder))
+
+
+def _advance(progress: "Progress", task: "TaskID", run: Run) -> OnEpoch:
+    line, epochs = progress_lines(progress), run.options().get("epochs", "?")
+
+    def advance(epoch: int, loss: float) -> None:
+        progress.update(task, completed=epoch, description=f"{run.name}, loss {loss:.3f}")
+        line(f"{run.name}: epoch {epoch} of {epochs}, loss {loss:.3f}")
+
+    return advance

@@ -1,0 +1,113 @@
+"""A table: what its rows and columns are, how a cell is computed, and what to know when reading it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from adacanon.errors import InputError, UnknownNameError
+from adacanon.runs.choices import read_choices
+from adacanon.runs.published import Published
+from adacanon.runs.run import Run, Settings, Training, missing
+
+
+class Preparation(Protocol):
+    """Computes what some runs share and leaves it on the disk."""
+
+    def __call__(self, runs: Sequence["Run"], *, show: bool) -> None:
+        """``show`` asks for a progress bar."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the paper: what its rows and columns are, how a cell is computed, and what to know when reading it.
+
+    Attributes:
+        splits: how many splits a row and column get when none are asked for.
+        most_splits: how many there are.
+        settings: everything that a cell's result depends on, by row, column and preset; and by ``choices``, a keyword
+            with the package's as default, where there are choices.
+        execute: trains one run; a function of a module, because processes find it by name.
+        metric: which of the metrics the table shows.
+        also: further metrics of a report, by heading.
+        shares: a table whose records are taken over where method and settings are the same.
+        choices: the folder of the package's own choices, where settings depend on what studies have chosen.
+        published: the figures that the paper prints.
+        aliases: other names of columns, such as those of files.
+        tuned: the columns that have studies, if not all.
+        space: the hyperparameters of a row and their values, where they are chosen by a study.
+        prepare: computes what the runs share, before the first of them.
+        comparable: whether figures with these settings may be subtracted from the paper's.
+    """
+
+    name: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    splits: Callable[[str, str], int]
+    most_splits: int
+    settings: Callable[..., Settings]
+    execute: Training
+    notes: tuple[str, ...] = ()
+    metric: str = "accuracy"
+    also: tuple[tuple[str, str], ...] = ()
+    space: Callable[[str], dict[str, list[Any]]] | None = None
+    shares: str | None = None
+    choices: Path | None = None
+    published: Published = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    tuned: tuple[str, ...] = ()
+    prepare: Preparation | None = None
+    comparable: Callable[[Settings], bool] = lambda settings: True
+
+    def rows_named(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Rows as the table spells them, whatever the case in which their names came."""
+        return _spelled(f"Rows of {self.name}", self.rows, names)
+
+    def columns_named(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Columns as the table spells them, also by other names that they have."""
+        return _spelled(f"Columns of {self.name}", self.columns, names, self.aliases)
+
+    def under(self, results: Path) -> "Table":
+        """The table with what studies have chosen in a results folder; itself if it depends on no studies."""
+        if self.choices is None:
+            return self
+        return replace(self, settings=partial(self.settings, choices=read_choices(self.choices, results)))
+
+    def runs(
+        self,
+        *,
+        rows: tuple[str, ...] = (),
+        columns: tuple[str, ...] = (),
+        splits: int | None = None,
+        preset: str = "cpu",
+    ) -> list[Run]:
+        """The runs of the chosen rows and columns, the first splits of all of them first."""
+        if splits is not None and not 1 <= splits <= self.most_splits:
+            raise InputError(f"{self.name} has splits 1 to {self.most_splits}, got {splits}")
+        return [
+            Run.of(self.name, row, column, split, self.settings(row, column, preset))
+            for column in columns or self.columns
+            for split in range(self.most_splits)
+            for row in rows or self.rows
+            if split < (splits or self.splits(row, column))
+        ]
+
+
+def records_by_row(table: Table, file: Path) -> dict[str, tuple[int, int]]:
+    """For every row, how many of its runs have a record and how many there are."""
+    runs = table.runs()
+    todo = set(missing(runs, file))
+    rows = {row: [run in todo for run in runs if run.row == row] for row in table.rows}
+    return {row: (missed.count(False), len(missed)) for row, missed in rows.items()}
+
+
+def _spelled(
+    what: str, known: tuple[str, ...], names: tuple[str, ...], aliases: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    spelling = {name.lower(): name for name in known} | {k.lower(): v for k, v in (aliases or {}).items()}
+    unknown = [name for name in names if name.lower() not in spelling]
+    if unknown:
+        raise UnknownNameError(f"{what} are {', '.join(known)}; got {', '.join(unknown)}")
+    return tuple(spelling[name.lower()] for name in names)

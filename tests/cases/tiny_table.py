@@ -1,0 +1,82 @@
+"""A table whose runs train a linear map and end as their settings say; spawned processes import it by name."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from adacanon.runs.run import Run
+from adacanon.runs.runner import run_missing
+from adacanon.runs.table import Table
+from adacanon.training.learners import Classifier, looked_up
+from adacanon.training.loop import Parts, Schedule, Sitting, train
+
+
+def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+    """Train and return, if the settings do not say otherwise: raise, wait for a sign, or give that sign and die."""
+    options = run.options()
+    if options.get("end") == "raises":
+        raise IndexError("out of range")
+    if options.get("end") == "waits":
+        wait_for(Path(options["sign"]))
+    torch.manual_seed(run.split)
+    x = torch.randn(40, 3)
+    learner = Classifier(nn.Sequential(nn.Dropout(0.2), nn.Linear(3, 2)), (x[:, 0] > 0).long(), looked_up(x))
+    parts = Parts(torch.arange(20), torch.arange(20, 30), torch.arange(30, 40))
+    schedule = Schedule(options["epochs"], 4, learning_rate=1e-2)
+    history = train(
+        learner,
+        parts,
+        schedule,
+        generator=torch.Generator().manual_seed(run.split),
+        sitting=sitting,
+    )
+    if options.get("end") == "dies":
+        Path(options["sign"]).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    figures = {name: history.kept[name] for name in ("validation_accuracy", "validation_loss")}
+    return {
+        "accuracy": history.kept["test_accuracy"],
+        **figures,
+        "train_loss": history.loss,
+        "seconds": history.seconds,
+    }
+
+
+def wait_for(file: Path) -> None:
+    """The first time, whoever waits is broken off when the neighbour dies; afterwards there is nothing to wait for."""
+    begin = time.monotonic()
+    while not file.exists() and time.monotonic() < begin + 60:
+        time.sleep(0.05)
+    time.sleep(1)
+
+
+TINY = Table(
+    name="tiny",
+    title="A table",
+    rows=("A", "B"),
+    columns=("accuracy",),
+    splits=lambda row, column: 2,
+    most_splits=2,
+    settings=lambda row, column, preset: {"epochs": 2},
+    execute=execute,
+)
+
+
+def tiny_run(row: str, split: int, **settings: object) -> Run:
+    return Run.of("tiny", row, "accuracy", split, {"epochs": 2, **settings})
+
+
+def main(results: str) -> None:
+    """A training of a few seconds that writes its state after every epoch."""
+    torch.set_num_threads(1)
+    file = Path(results) / "tiny.jsonl"
+    assert run_missing(TINY, [tiny_run("A", 0, epochs=120)], file, show=False, seconds_between=0.0) == []
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

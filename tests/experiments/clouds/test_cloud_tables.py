@@ -1,0 +1,337 @@
+"""The tables on clouds: every row takes a step, rows differ where their names say so, and share all else."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from adacanon import Canonicalized
+from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicalization
+from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
+from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
+from adacanon.experiments.catalogue import TABLES
+from adacanon.experiments.clouds import modelnet, shapenet
+from adacanon.experiments.clouds.held_out import ALL, HELD_OUT, UNCALIBRATED, VIEWS, WHOLE
+from adacanon.experiments.clouds.methods import ADAPTIVE, ANY_ORDER, DRAWN, ON_NEIGHBOURHOODS, build, method_of
+from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
+from adacanon.experiments.clouds.posed_clouds import VERTICAL, posed, turned
+from adacanon.experiments.clouds.posed_shapes import PartFinder, part_figures, posed_shapes
+from adacanon.experiments.clouds.searches import ANCHORED, REMEMBERED, searches
+from adacanon.experiments.clouds.shapenet import SHAPENET
+from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered, SubsetSearch
+from adacanon.maximizers.remembered import Memory
+from adacanon.points import DGCNN, PointNet
+from adacanon.runs.run import Run, Settings, taken_over
+from adacanon.runs.runner import run_missing
+from adacanon.runs.table import Table
+from adacanon.training.loop import Sitting
+from adacanon.training.records import read_records
+from cases.small_clouds import POINTS, small_modelnet, small_shapenet
+
+TABLES_ON_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET)
+CELLS = [(table, row) for table in (*TABLES_ON_CLOUDS, HELD_OUT) for row in table.rows]
+FEW: Settings = {"epochs": 1, "batch": 8, "points": POINTS}
+FEW_OF_ITS_OWN: Settings = {"draws": 3, "held_out": 3}
+
+
+@pytest.fixture(autouse=True)
+def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    clouds, shapes = small_modelnet(), small_shapenet()
+    monkeypatch.setattr(modelnet, "modelnet", lambda classes, points: clouds)
+    monkeypatch.setattr(shapenet, "shapenet", lambda points: shapes)
+
+
+def small_run(table: Table, row: str, **options: Any) -> Run:
+    full = table.settings(row, table.columns[0], "cpu")
+    few = {**FEW, **{name: value for name, value in FEW_OF_ITS_OWN.items() if name in full}}
+    return Run.of(table.name, row, table.columns[0], 0, {**full, **few, **options})
+
+
+def figures(metrics: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if "seconds" not in name}
+
+
+@pytest.mark.parametrize(("table", "row"), CELLS, ids=lambda value: getattr(value, "name", value))
+def test_every_row_of_every_table_takes_a_step_and_is_tested(table: Table, row: str) -> None:
+    metrics = table.execute(small_run(table, row), Sitting())
+    assert 0 <= metrics[table.metric] <= 100
+    assert metrics["parameters"] > 1e5
+    assert metrics["epochs"] == 1
+    assert all(math.isfinite(value) for value in metrics.values())
+    assert {name for name, _ in table.also} < set(metrics)
+
+
+@pytest.mark.parametrize(
+    ("table", "row"), [(MODELNET, "AC-PointNet"), (MODELNET, "PointNet-Aug"), (SHAPENET, "AC-PointNet")]
+)
+def test_a_run_is_reproducible_and_goes_on_after_it_was_killed(table: Table, row: str, tmp_path: Path) -> None:
+    run = small_run(table, row, epochs=3)
+    whole = table.execute(run, Sitting())
+
+    class KilledError(Exception):
+        pass
+
+    def kill(epoch: int, loss: float) -> None:
+        if epoch == 2:
+            raise KilledError
+
+    sitting = Sitting(tmp_path / "state.pt", 0.0, kill)
+    with pytest.raises(KilledError):
+        table.execute(run, sitting)
+    assert sitting.checkpoint is not None
+    assert sitting.checkpoint.exists()
+    epochs: list[int] = []
+    resumed = table.execute(run, replace(sitting, on_epoch=lambda epoch, loss: epochs.append(epoch)))
+    assert epochs == [2, 3]
+    assert figures(resumed) == figures(whole)
+
+
+def test_a_failed_row_is_named_and_the_next_one_is_run(tmp_path: Path) -> None:
+    runs = [small_run(MODELNET, "DGCNN", k=POINTS + 1), small_run(MODELNET, "PointNet")]
+    (failure,) = run_missing(MODELNET, runs, tmp_path / "modelnet.jsonl", show=False)
+    assert failure.run == "DGCNN, accuracy, split 1"
+    assert failure.reason.startswith(f"InputError: DGCNN needs at least {POINTS + 1} points")
+    (record,) = read_records(tmp_path / "modelnet.jsonl")
+    assert record["row"] == "PointNet"
+
+
+class TestSettings:
+    @pytest.mark.parametrize("preset", ["cpu", "paper"])
+    @pytest.mark.parametrize("table", TABLES_ON_CLOUDS, ids=lambda table: table.name)
+    def test_rows_of_a_backbone_share_everything_but_what_is_their_own(self, table: Table, preset: str) -> None:
+        own = {*ADAPTIVE["AC"]["cpu"], *ADAPTIVE[f"AC{DRAWN}"]["cpu"], *REMEMBERED, "expansion", "whole"}
+        for row in table.rows:
+            plain = table.settings(method_of(row).backbone, "", preset)
+            settings = table.settings(row, "", preset)
+            assert {name: value for name, value in settings.items() if name not in own} == plain
+            assert (settings == plain) == (method_of(row).name not in (*ADAPTIVE, "Aug"))
+
+    def test_adaptive_settings_have_one_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(ADAPTIVE, "AC", {"cpu": {"draws": 7}})
+        monkeypatch.setitem(ON_NEIGHBOURHOODS, "DGCNN", {"cpu": {"draws": 7}})
+        for table in TABLES_ON_CLOUDS:
+            for row in table.rows:
+                expected = 50 if row.endswith(DRAWN) else 7 if row.startswith("AC-") else None
+                assert table.settings(row, "", "cpu").get("draws") == expected
+
+    def test_the_paper_preset_is_what_the_paper_says(self) -> None:
+        pointnet, dgcnn = (modelnet.settings(row, "", "paper") for row in ("PointNet", "DGCNN"))
+        assert (pointnet["classes"], pointnet["points"], pointnet["batch"]) == (40, 1024, 32)
+        assert (pointnet["learning_rate"], pointnet["weight_decay"]) == (1e-3, 1e-4)
+        assert (dgcnn["k"], dgcnn["epochs"], dgcnn["learning_rate"], dgcnn["last_rate"]) == (20, 250, 0.1, 1e-3)
+        assert modelnet.settings("AC-DGCNN", "", "paper")["draws"] == 50
+        descent = modelnet.schedule_of(dgcnn).optimizer(PointNet(2))
+        assert isinstance(descent, torch.optim.SGD)
+        assert isinstance(modelnet.schedule_of(pointnet).optimizer(PointNet(2)), torch.optim.Adam)
+
+    def test_pointnet_rows_have_three_seeds(self) -> None:
+        for table in (MODELNET, MODELNET_Z):
+            counts = {row: table.splits(row, "accuracy") for row in table.rows}
+            assert {counts[row] for row in table.rows if row.endswith(("PointNet", "PointNet-Aug"))} == {3}
+            assert {counts[row] for row in table.rows if "DGCNN" in row} == {2 if table is MODELNET else 1}
+
+    def test_backbones_take_over_what_modelnet_has_run(self) -> None:
+        run = MODELNET_BACKBONES.runs(rows=("AC-DGCNN",))[0]
+        record = {"key": "k", "row": run.row, "column": run.column, "split": 0, "settings": run.options()}
+        assert taken_over(run, [record]) is not None
+        assert MODELNET.runs(rows=("AC-DGCNN",))[0].options() == run.options()
+
+    def test_runs_on_a_vertical_axis_are_other_runs(self) -> None:
+        assert "axis" not in modelnet.settings("PointNet", "", "cpu")
+        assert modelnet.z_settings("PointNet", "", "cpu")["axis"] == "vertical"
+
+
+class TestHeldOut:
+    """What AC rows do is decided on training shapes."""
+
+    def test_no_test_shape_is_read(self) -> None:
+        data = small_modelnet(train=23)
+        parts = data.held_out(10)
+        assert parts.test.ids == ("0", "10", "20")
+        assert len(parts.train.ids) == 20
+        assert {*parts.train.ids, *parts.test.ids} == set(data.train.ids)
+        for part in (parts.train, parts.test):
+            index = torch.tensor([int(name) for name in part.ids])
+            assert torch.equal(part.points, data.train.points[index])
+            assert torch.equal(part.labels, data.train.labels[index])
+
+    def test_a_run_is_tested_on_the_shapes_held_out(self) -> None:
+        data = modelnet.clouds_of(small_run(HELD_OUT, "PCA-PointNet"))
+        assert (len(data.parts.train), len(data.parts.test)) == (5, 3)
+
+    @pytest.mark.parametrize("backbone", ["PointNet", "DGCNN"])
+    def test_rows_are_those_of_modelnet_but_for_what_they_go_without(self, backbone: str) -> None:
+        own = {"held_out": 10}
+        as_it_is = modelnet.settings(f"AC-{backbone}", "accuracy", "cpu")
+        assert HELD_OUT.settings(f"AC-{backbone}", "accuracy", "cpu") == {**as_it_is, **own}
+        plain = modelnet.settings(backbone, "accuracy", "cpu")
+        searched = {name: value for name, value in as_it_is.items() if name not in plain}
+        assert searched == (ANCHORED if backbone == "PointNet" else REMEMBERED)
+        variants = {WHOLE: {"size", "calibration"}, ALL: {"forms"}, UNCALIBRATED: {"calibration"}, VIEWS: set()}
+        for variant, without in variants.items():
+            left = {name: value for name, value in ANCHORED.items() if name not in without}
+            assert HELD_OUT.settings(f"AC-{backbone}{variant}", "accuracy", "cpu") == {**plain, **left, **own}
+
+    def test_whole_clouds_are_searched_by_their_anchors(self) -> None:
+        options = HELD_OUT.settings(f"AC-PointNet{WHOLE}", "accuracy", "cpu")
+        assert searches(options, samples=8) == (AnchoredSearch(24), None)
+
+
+class TestPublished:
+    @pytest.mark.parametrize("table", TABLES_ON_CLOUDS, ids=lambda table: table.name)
+    def test_every_published_figure_has_its_row_and_column(self, table: Table) -> None:
+        figures = TABLES[table.name].published
+        assert len(figures) >= 8
+        assert set(figures) <= set(table.rows)
+        assert {column for columns in figures.values() for column in columns} == set(table.columns)
+
+    def test_rows_without_a_published_figure_are_our_own(self) -> None:
+        missing = {row for table in TABLES_ON_CLOUDS for row in table.rows if row not in TABLES[table.name].published}
+        assert missing == {"PCA-PointNet", "PCA-FA-PointNet", "DeepSet", "AC-DeepSet", f"AC-PointNet{DRAWN}"}
+
+    def test_the_tables_are_listed(self) -> None:
+        assert {table.name for table in TABLES_ON_CLOUDS} <= set(TABLES)
+
+
+class TestRows:
+    EXPECTED: tuple[tuple[str, type], ...] = (
+        ("PointNet", PointNet),
+        ("DGCNN-Aug", DGCNN),
+        ("VN-PointNet", VNPointNet),
+        ("VN-DGCNN", VNDGCNN),
+        ("CN-DGCNN", LearnedCanonicalization),
+        ("PCA-PointNet", PCAAligned),
+        ("PCA-FA-PointNet", PCAFrameAveraged),
+        (f"PCA-FA-PointNet{ANY_ORDER}", PCAFrameAveraged),
+        ("AC-PointNet", Canonicalized),
+        (f"AC-PointNet{DRAWN}", Canonicalized),
+    )
+
+    @pytest.mark.parametrize(("row", "kind"), EXPECTED)
+    def test_a_row_is_what_its_name_says(self, row: str, kind: type) -> None:
+        learner = build(row, posed(small_modelnet(), seed=0), small_run(MODELNET, row).options(), seed=0)
+        assert type(learner.module) is kind
+
+    def test_an_adaptive_row_searches_as_its_settings_say(self) -> None:
+        whole = searches({"draws": 9}, samples=5)
+        assert whole == (RandomSearch(9), None)
+        own, in_training = searches(ADAPTIVE["AC"]["cpu"], samples=5)
+        assert own == AnchoredSearch(24)
+        assert isinstance(in_training, CoarseToFine)
+        assert (in_training.search, in_training.size, in_training.contenders) == (own, 32, 0)
+        options = {**ADAPTIVE[f"AC{DRAWN}"]["cpu"], "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
+        evaluation, training = searches(options, samples=5)
+        assert isinstance(evaluation, CoarseToFine)
+        assert isinstance(training, CoarseToFine)
+        assert (evaluation.size, evaluation.contenders, training.contenders) == (16, 2, 0)
+        assert evaluation.search == GridSearch(30)
+        assert isinstance(training.search, Remembered)
+        assert training.search.memory.samples == 5
+
+    def test_a_network_of_neighbourhoods_searches_some_anchors_of_whole_clouds_in_training(self) -> None:
+        own, in_training = searches(modelnet.settings("AC-DGCNN", "accuracy", "cpu"), samples=5)
+        assert own == AnchoredSearch(24)
+        assert isinstance(in_training, Remembered)
+        assert in_training.search == SubsetSearch(own, 6)
+        assert (in_training.memory.samples, in_training.memory.slots) == (5, 4)
+
+    @pytest.mark.parametrize(("count", "suffix"), [(4, ""), (24, ANY_ORDER)])
+    def test_averages_are_over_as_many_frames_as_the_name_says(self, count: int, suffix: str) -> None:
+        row, data = f"PCA-FA-PointNet{suffix}", posed(small_modelnet(), seed=0)
+        average = build(row, data, small_run(MODELNET, "PCA-FA-PointNet").options(), seed=0).module
+        assert isinstance(average, PCAFrameAveraged)
+        assert average.frames(data.points, None).shape[1] == count
+
+    @pytest.mark.parametrize("row", [f"AC-PointNet{DRAWN}", "AC-DGCNN"])
+    def test_winners_are_remembered_from_epoch_to_epoch(self, row: str) -> None:
+        data = posed(small_modelnet(), seed=0, fixed=True)
+        learner = build(row, data, {**small_run(MODELNET, row).options(), "slots": 2}, seed=0)
+        learner.module.train()
+        learner.loss(torch.tensor([1, 4, 6])).backward()
+        (memory,) = (learnt for learnt in learner.module.learnt if isinstance(learnt, Memory))
+        assert memory.known.nonzero().flatten().tolist() == [1, 4, 6]
+
+
+class TestPoses:
+    def test_test_poses_depend_on_the_seed_alone(self) -> None:
+        data = small_modelnet()
+        first = posed(data, seed=3)
+        others = [
+            posed(data, seed=3, fixed=True),
+            posed(data, seed=3, axis=VERTICAL),
+            posed(data, seed=3, fixed=True, expansion=5),
+        ]
+        expected = first.points[first.parts.test]
+        for other in others:
+            assert torch.equal(other.points[other.parts.test], expected)
+            assert torch.equal(other.labels[other.parts.test], data.test.labels)
+        assert not torch.equal(posed(data, seed=4).points[first.parts.test], expected)
+
+    def test_shapes_share_their_test_poses_too(self) -> None:
+        data = small_shapenet()
+        one, other = posed_shapes(data, seed=3), posed_shapes(data, seed=3, fixed=True)
+        assert torch.equal(one.points[one.parts.test], other.points[other.parts.test])
+        assert len(one.parts.train) == 8
+        assert not torch.equal(one.points[:8], other.points[:8])
+        assert torch.equal(one.labels[one.parts.test], data.test.labels)
+
+    def test_a_vertical_axis_keeps_heights(self) -> None:
+        x = small_modelnet().train.points
+        y = turned(x, axis=VERTICAL)
+        torch.testing.assert_close(y[..., 1], x[..., 1])
+        torch.testing.assert_close(y.norm(dim=2), x.norm(dim=2))
+        assert (y - x).abs().amax((1, 2)).median() > 0.1
+
+    def test_a_whole_expansion_is_one_epoch(self) -> None:
+        data = small_modelnet()
+        once, whole = (posed(data, seed=0, fixed=True, expansion=5, whole=w) for w in (False, True))
+        assert len(whole.parts.train) == 5 * len(once.parts.train) == 5 * len(data.train.labels)
+        assert torch.equal(whole.points, once.points)
+        assert torch.equal(whole.for_training(whole.parts.train), whole.points[whole.parts.train])
+        assert torch.equal(whole.parts.test, once.parts.test)
+
+    def test_an_expansion_has_five_fixed_poses_of_every_cloud(self) -> None:
+        data = posed(small_modelnet(), seed=0, fixed=True, expansion=5)
+        assert len(data.parts.train) == 8
+        seen = torch.stack([data.for_training(torch.tensor([3, 6])) for _ in range(60)], 1)
+        for poses, number in zip(seen, (3, 6), strict=True):
+            distinct = poses.flatten(1).unique(dim=0)
+            stored = data.points[[number + 8 * copy for copy in range(5)]].flatten(1)
+            assert len(distinct) == 5
+            assert torch.equal(distinct, stored.unique(dim=0))
+
+    def test_poses_are_new_unless_they_are_fixed(self) -> None:
+        index = torch.arange(4)
+        for fixed in (True, False):
+            data = posed(small_modelnet(), seed=0, fixed=fixed)
+            assert torch.equal(data.for_training(index), data.for_training(index)) == fixed
+            shapes = posed_shapes(small_shapenet(), seed=0, fixed=fixed)
+            same = torch.equal(shapes.inputs(index, training=True)[0], shapes.inputs(index, training=True)[0])
+            assert same == fixed
+
+
+class Oracle(torch.nn.Module):
+    """Knows the part of every point by its place among the points of the data set."""
+
+    def __init__(self, labels: torch.Tensor, parts: int) -> None:
+        super().__init__()
+        self.labels, self.parts = labels, parts
+
+    def forward(self, inputs: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        return torch.nn.functional.one_hot(self.labels, self.parts).float()
+
+
+def test_figures_of_parts_are_those_of_the_best_and_of_the_worst_answer() -> None:
+    data = posed_shapes(small_shapenet(), seed=0)
+    right = data.labels[data.parts.test]
+    swapped = right + 1 - 2 * (right - right.amin(1, keepdim=True))
+    for answer, expected in ((right, 100.0), (swapped, 0.0)):
+        finder = PartFinder(Oracle(answer, data.own.shape[1]), data, lambda inputs, labels, ids: labels)
+        found = part_figures(finder, data.parts.test, batch=4)
+        assert found["point_accuracy"] == expected
+        own = data.own[data.categories[data.parts.test]].sum(1)
+        unused = (own - 2) / own  # parts that are neither there nor predicted count one
+        assert found["shape_miou"] == pytest.approx(100 * float(((2 * (expected == 100) / own) + unused).mean()))

@@ -1,0 +1,253 @@
+"""The table on CIFAR: rows train on cached features, see the windows that their names say, and resume."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from benchmarks.images import cifar_crops
+from torch import Tensor, nn
+
+from adacanon import Canonicalized, GridSearch
+from adacanon.data.images import ImageDataset, Images
+from adacanon.errors import DataError, InputError
+from adacanon.experiments.catalogue import TABLES
+from adacanon.experiments.images import chosen_crops, cifar, pretrained, window_features
+from adacanon.experiments.images.cifar import CIFAR, ROWS, build, execute, parts_of, settings
+from adacanon.experiments.images.window_classifier import central_window
+from adacanon.images import ResNet18, Windows
+from adacanon.reports.crops_figure import draw
+from adacanon.runs.run import Run
+from adacanon.runs.runner import run_missing, summary_of
+from adacanon.training.loop import Sitting
+
+PIXELS, CLASSES = 16, 2
+
+
+class TinyBackbone(nn.Module):
+    """Means over quarters of the image, as many features as ResNet-18 has channels of colour times four."""
+
+    def features(self, images: Tensor) -> Tensor:
+        self.calls = getattr(self, "calls", 0) + 1
+        return nn.functional.adaptive_avg_pool2d(images, 2).flatten(1)
+
+
+def part(samples: int, seed: int) -> Images:
+    """Bright squares in a corner, or none."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.arange(samples) % CLASSES
+    pixels = torch.randint(0, 90, (samples, 3, PIXELS, PIXELS), generator=generator, dtype=torch.uint8)
+    pixels[labels == 1, :, :6, :6] += 150
+    return Images(pixels, labels, torch.arange(samples))
+
+
+@pytest.fixture(autouse=True)
+def backbone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TinyBackbone:
+    """Small images, a small network, an own cache, and a file in the place of the weights."""
+    data = ImageDataset("cifar10", part(40, 0), part(20, 1), ("dark", "bright"), subset=True)
+    network = TinyBackbone()
+    weights = tmp_path / "weights.npz"
+    weights.write_bytes(b"weights")
+    monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(window_features, "load_images", lambda name: data)
+    monkeypatch.setattr(window_features, "pretrained_resnet18", lambda: network)
+    monkeypatch.setattr(window_features, "weights_file", lambda: weights)
+    monkeypatch.setattr(window_features, "NAMES", {"CIFAR-10": "cifar10", "CIFAR-100": "cifar100"})
+    window_features._loaded.cache_clear()
+    return network
+
+
+def options_of(row: str) -> dict:
+    small = {"epochs": 2, "batch": 16, "input_size": PIXELS, "precision": "float32", "centre_side": PIXELS * 3 // 4}
+    return {**settings(row, "CIFAR-10", "cpu"), **small}
+
+
+def run_of(row: str, split: int = 0) -> Run:
+    return Run.of("cifar", row, "CIFAR-10", split, options_of(row))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_trains_and_is_reproducible(row: str) -> None:
+    metrics = execute(run_of(row), Sitting())
+    assert 0 <= metrics["accuracy"] <= 100
+    assert math.isfinite(metrics["train_loss"])
+    again = execute(run_of(row), Sitting())
+    assert {k: v for k, v in again.items() if k != "seconds"} == {k: v for k, v in metrics.items() if k != "seconds"}
+
+
+def test_the_canonicalized_row_is_the_canonicalized_network(backbone: TinyBackbone) -> None:
+    """Scores on cached features against the wrapper on images; half precision lies between them."""
+    data = window_features.window_features("CIFAR-10", options_of("Truncation canonicalization"))
+    learner = build(data, options_of("Truncation canonicalization"))
+    preprocess = window_features.Preprocessing(PIXELS)
+    network = nn.Sequential(preprocess, nn.AdaptiveAvgPool2d(2), nn.Flatten(), learner.module)
+    whole = Canonicalized(network, Windows(), GridSearch()).eval()
+    images = window_features.images_of("CIFAR-10").train.scaled(slice(0, 5))
+    with torch.no_grad():
+        torch.testing.assert_close(learner.scores(torch.arange(5)), whole(images), atol=5e-3, rtol=5e-3)
+
+
+def test_features_are_extracted_once_and_resumed(backbone: TinyBackbone, tmp_path: Path) -> None:
+    window_features.window_features("CIFAR-10", options_of("Vanilla"))
+    calls = backbone.calls
+    assert calls > 0
+    window_features._loaded.cache_clear()
+    told: list[tuple[int, int]] = []
+    window_features.window_features("CIFAR-10", options_of("Vanilla"), on_shard=lambda *done: told.append(done))
+    assert backbone.calls == calls
+    assert told[-1] == (60, 60)
+
+
+def test_other_weights_have_other_features(backbone: TinyBackbone, tmp_path: Path) -> None:
+    window_features.window_features("CIFAR-10", options_of("Vanilla"))
+    (tmp_path / "weights.npz").write_bytes(b"others")
+    window_features._loaded.cache_clear()
+    calls = backbone.calls
+    window_features.window_features("CIFAR-10", options_of("Vanilla"))
+    assert backbone.calls == 2 * calls
+
+
+class TestRowsSee:
+    def learner(self, row: str) -> cifar.WindowClassifier:
+        options = options_of(row)
+        return build(window_features.window_features("CIFAR-10", options), options)
+
+    def test_the_whole_image_or_its_centre(self) -> None:
+        index = torch.arange(4)
+        vanilla, centre = self.learner("Vanilla"), self.learner("Centre crop")
+        features = vanilla.data.features.float()
+        torch.testing.assert_close(vanilla.scores(index), vanilla.module(features[index, 0]))
+        assert centre.data.windows[centre.centre].tolist() == [2, 2, 12, 12]
+        torch.testing.assert_close(centre.scores(index), centre.module(features[index, centre.centre]))
+
+    def test_the_mean_of_probabilities_or_the_maximum_of_scores(self) -> None:
+        index = torch.arange(4)
+        mean, most = self.learner("Test-time mean"), self.learner("Test-time max")
+        scores = mean.module(mean.data.features[index].float())
+        torch.testing.assert_close(mean.scores(index).exp(), scores.softmax(-1).mean(1))
+        torch.testing.assert_close(most.scores(index), most.module(most.data.features[index].float()).amax(1))
+
+    def test_random_windows_in_training_and_the_whole_image_in_the_test(self) -> None:
+        learner = self.learner("Random crops")
+        index = torch.zeros(64, dtype=torch.long)
+        assert len(learner._trained_on(index).unique(dim=0)) > 5
+        assert len(learner.scores(index).unique(dim=0)) == 1
+
+    @pytest.mark.parametrize(("count", "side"), [(5, 14), (14, 12), (30, 10), (55, 8)])
+    def test_so_many_windows_the_largest_first(self, count: int, side: int) -> None:
+        row = "Truncation canonicalization" + (f" ({count} windows)" if count < 55 else "")
+        learner = self.learner(row)
+        assert learner.windows == count
+        assert int(learner.data.windows[: learner.windows, 2].min()) == side
+        expected = learner.module(learner.data.features[:3, :count].float()).amax(1)
+        torch.testing.assert_close(learner.scores(torch.arange(3)), expected)
+
+    def test_a_centre_that_is_no_window_is_refused(self) -> None:
+        with pytest.raises(InputError, match="no central window of 7"):
+            central_window(Windows().windows(16, 16), 7, pixels=16)
+
+
+def test_the_seed_holds_out_a_tenth_of_the_training_images_and_never_touches_the_test_images() -> None:
+    data = window_features.window_features("CIFAR-10", options_of("Vanilla"))
+    first, second = (parts_of(data, seed=seed, held_out=0.1) for seed in (0, 1))
+    assert (len(first.train), len(first.validation), len(first.test)) == (36, 4, 20)
+    assert sorted(torch.cat([first.train, first.validation]).tolist()) == list(range(40))
+    assert torch.equal(first.test, torch.arange(40, 60))
+    assert not torch.equal(first.validation, second.validation)
+
+
+def test_the_table_prepares_its_features_first(
+    backbone: TinyBackbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(cifar, "window_features", _spied(asked))
+    file = tmp_path / "cifar.jsonl"
+    runs = [run_of(row, split) for row in ("Vanilla", "Test-time max") for split in (0, 1)]
+    assert run_missing(CIFAR, runs, file, show=False) == []
+    assert asked[0] > 0
+    summary = summary_of(TABLES["cifar"], runs, file)
+    assert summary.cells["Vanilla"]["CIFAR-10"].paper == 72.09
+    assert summary.cells["Vanilla"]["CIFAR-10"].n == 2
+
+
+def _spied(asked: list[int]):
+    def features(column: str, options: dict, **keywords: object) -> window_features.WindowFeatures:
+        asked.append(len(keywords))
+        return window_features.window_features(column, options, **keywords)
+
+    return features
+
+
+def test_published_rows_and_columns_are_those_of_the_table() -> None:
+    figures = TABLES["cifar"].published
+    assert set(figures) == {"Vanilla", "Truncation canonicalization"} <= set(CIFAR.rows)
+    assert all(set(columns) == set(CIFAR.columns) for columns in figures.values())
+
+
+class TestChosenCrops:
+    def test_the_window_is_where_the_true_class_has_its_largest_score(self) -> None:
+        options = options_of("Truncation canonicalization")
+        data = window_features.window_features("CIFAR-10", options)
+        learner = build(data, options)
+        pixels = window_features.images_of("CIFAR-10").test.scaled()
+        crops = chosen_crops.crops_of(learner, pixels, examples=2)
+        scores = learner.module(data.features[41].float())[:, 1]  # the first test image of class 1
+        assert crops.windows[1, 0].tolist() == data.windows[int(scores.argmax())].tolist()
+        assert torch.equal(crops.images[1, 0], pixels[1])
+        assert draw(crops)[:8] == b"\x89PNG\r\n\x1a\n"
+
+    def test_there_is_a_picture_for_each_data_set(self, tmp_path: Path) -> None:
+        cifar_crops.main(tmp_path / "figures")
+        pictures = {file.name: file.read_bytes()[:8] for file in (tmp_path / "figures").iterdir()}
+        assert set(pictures) == {"cifar10-crops.png", "cifar100-crops.png"}
+        assert set(pictures.values()) == {b"\x89PNG\r\n\x1a\n"}
+
+    def test_coverage_counts_the_windows_over_each_pixel(self) -> None:
+        windows = torch.tensor([[0, 0, 2, 2], [1, 1, 2, 2]])
+        expected = torch.tensor([[0.5, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 0.5]], dtype=torch.float64)
+        torch.testing.assert_close(chosen_crops.coverage(windows, 3), expected)
+
+
+class TestWeights:
+    def test_the_file_is_found_and_loaded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ADACANON_DATA", str(tmp_path))
+        (tmp_path / "weights").mkdir()
+        network = ResNet18()
+        torch.save(network.state_dict(), tmp_path / "weights" / "resnet18-f37072fd.pth")
+        loaded = pretrained.pretrained_resnet18()
+        assert not loaded.training
+        assert torch.equal(loaded.fc.weight, network.fc.weight)
+
+    def test_where_there_is_none_the_message_says_where_to_put_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ADACANON_DATA", str(tmp_path))
+        monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
+        with pytest.raises(DataError, match=r"resnet18-f37072fd\.pth into"):
+            pretrained.weights_file()
+
+
+def test_the_classifier_for_the_doctor_takes_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head that was trained on cached features sits on the network that takes images."""
+    monkeypatch.setattr(cifar, "settings", lambda row, column, preset: options_of(row))
+    monkeypatch.setattr(pretrained, "pretrained_resnet18", _backbone_with_head)
+    network = cifar.cifar10_classifier()
+    data = window_features.images_of("CIFAR-10").test
+    with torch.no_grad():
+        scores = network(data.scaled())
+    assert scores.shape == (20, 2)
+    classifier, _ = cifar.trained(
+        Run.of("cifar", "Vanilla", "CIFAR-10", 0, {**options_of("Vanilla"), "levels": 1}), Sitting()
+    )
+    with torch.no_grad():
+        torch.testing.assert_close(scores, classifier.scores(torch.arange(40, 60)), atol=5e-3, rtol=5e-3)
+
+
+def _backbone_with_head() -> nn.Module:
+    class WithHead(TinyBackbone):
+        fc: nn.Module
+
+        def forward(self, images: Tensor) -> Tensor:
+            return self.fc(self.features(images))
+
+    return WithHead()

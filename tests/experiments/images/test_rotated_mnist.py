@@ -1,0 +1,101 @@
+"""Digits at any angle: the rows train, differ where they should, and share what they should."""
+
+import math
+
+import pytest
+import torch
+
+from adacanon import Canonicalized, GridSearch
+from adacanon.data.images import ImageDataset, Images
+from adacanon.experiments.images import rotated_mnist
+from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST, ROWS, build, execute, settings
+from adacanon.experiments.images.rotated_mnist import tested as as_tested
+from adacanon.experiments.images.turned_digits import SmallCNN, TurnedDigits, turned, turned_digits
+from adacanon.runs.run import Run
+from adacanon.training.loop import Sitting
+
+PIXELS = 12
+
+
+def bars(samples: int, seed: int) -> Images:
+    """A bar above the middle, or below it."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.arange(samples) % 2
+    pixels = torch.randint(0, 40, (samples, 1, PIXELS, PIXELS), generator=generator, dtype=torch.uint8)
+    pixels[labels == 0, :, 2:4, 3:9] = 250
+    pixels[labels == 1, :, 7:9, 3:9] = 250
+    return Images(pixels, labels, torch.arange(samples))
+
+
+DATA = ImageDataset("mnist", bars(24, 0), bars(12, 1), ("above", "below"), subset=True)
+
+
+@pytest.fixture(autouse=True)
+def _small_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotated_mnist, "mnist", lambda: DATA)
+
+
+@pytest.fixture
+def digits() -> TurnedDigits:
+    return turned_digits(DATA, seed=0)
+
+
+def run_of(row: str) -> Run:
+    options = {**settings(row, "any angle", "cpu"), "epochs": 1, "batch": 8}
+    options |= {name: value for name, value in {"draws": 3}.items() if name in options}
+    return Run.of("rotated-mnist", row, "any angle", 0, options)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_trains_and_is_reproducible(row: str) -> None:
+    metrics, again = (execute(run_of(row), Sitting()) for _ in range(2))
+    assert 0 <= metrics["accuracy"] <= 100
+    assert math.isfinite(metrics["train_loss"])
+    assert {k: v for k, v in again.items() if k != "seconds"} == {k: v for k, v in metrics.items() if k != "seconds"}
+
+
+def test_the_rows_search_as_their_names_say(digits: TurnedDigits) -> None:
+    for row, angles in {"CNN (C4 maximum)": 4, "CNN (C8 maximum)": 8, "AC-CNN (not retrained)": 48}.items():
+        learner = build(digits, run_of(row).options())
+        assert isinstance(learner.module, SmallCNN)
+        model = as_tested(learner, run_of(row).options()).module
+        assert isinstance(model, Canonicalized)
+        assert model.network is learner.module
+        assert model.maximizer == GridSearch(angles)
+    retrained = build(digits, run_of("AC-CNN (retrained)").options())
+    assert isinstance(retrained.module, Canonicalized)
+    assert as_tested(retrained, run_of("AC-CNN (retrained)").options()) is retrained
+
+
+def test_only_the_augmented_row_turns_its_training_images(digits: TurnedDigits) -> None:
+    turns = {row: build(digits, run_of(row).options()).augmented for row in ROWS}
+    assert [row for row, augmented in turns.items() if augmented] == ["CNN (augmented)"]
+
+
+def test_the_test_digits_are_turned_by_angles_of_the_seed_and_the_training_digits_are_upright(
+    digits: TurnedDigits,
+) -> None:
+    same, other = turned_digits(DATA, seed=0), turned_digits(DATA, seed=1)
+    assert torch.equal(digits.images, same.images)
+    test = digits.parts.test
+    assert not torch.equal(digits.images[test], other.images[test])
+    assert not torch.equal(digits.images[test], digits.images[digits.upright])
+    assert torch.equal(digits.images[digits.parts.train], other.images[digits.parts.train])
+    assert torch.equal(digits.labels[test], digits.labels[digits.upright])
+
+
+def test_four_angles_make_a_network_exactly_invariant_to_quarter_turns(digits: TurnedDigits) -> None:
+    options = run_of("CNN (C4 maximum)").options()
+    model = as_tested(build(digits, options), options).module.eval()
+    images = digits.images[digits.upright]
+    with torch.no_grad():
+        torch.testing.assert_close(model(images), model(images.rot90(1, (2, 3))))
+
+
+def test_every_turn_is_new(digits: TurnedDigits) -> None:
+    images = digits.images[:3]
+    assert not torch.equal(turned(images), turned(images))
+
+
+def test_the_table_has_at_least_three_seeds() -> None:
+    assert len(ROTATED_MNIST.runs(rows=("CNN",))) >= 3

@@ -1,0 +1,342 @@
+"""The training loop: which epoch is kept, and that an interruption leaves no trace."""
+
+import dataclasses
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from adacanon.experiments.graphs.tu import TU, trained
+from adacanon.experiments.toy.orientation import build, settings, task_of
+from adacanon.runs.run import Run
+from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
+from adacanon.training.learners import Classifier, looked_up
+from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, random_parts, stratified_folds, train
+from cases.full_disk import files_limited_to
+
+
+def stream(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+class TestParts:
+    def test_folds_are_a_partition_with_equal_classes(self) -> None:
+        labels = torch.arange(60) % 2
+        folds = stratified_folds(labels, 5, generator=stream())
+        assert sorted(torch.cat([test for _, test in folds]).tolist()) == list(range(60))
+        for train_index, test in folds:
+            assert not set(train_index.tolist()) & set(test.tolist())
+            assert labels[test].double().mean() == 0.5
+
+    def test_random_parts_are_a_partition_that_follows_from_the_seed(self) -> None:
+        parts = random_parts(103, seed=3)
+        assert (len(parts.train), len(parts.validation), len(parts.test)) == (83, 10, 10)
+        assert sorted(torch.cat([parts.train, parts.validation, parts.test]).tolist()) == list(range(103))
+        assert torch.equal(parts.test, random_parts(103, seed=3).test)
+        assert not torch.equal(parts.test, random_parts(103, seed=4).test)
+
+
+Script = list[tuple[int, float]]
+"""Percent of hits and loss after every epoch."""
+
+
+class Clock(nn.Module):
+    """Counts the epochs in its state, beside a parameter that Adam moves."""
+
+    epoch: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+        self.register_buffer("epoch", torch.tensor(0))
+
+
+class Scripted:
+    """A learner whose validation and test figures are given: samples 100.. are validated, samples 200.. tested."""
+
+    labels = torch.zeros(300, dtype=torch.int64)
+
+    def __init__(self, validation: Script, test: list[int]) -> None:
+        self.module = Clock()
+        self.validation, self.test = validation, test
+
+    def scores(self, index: Tensor) -> Tensor:
+        """The third column carries the loss."""
+        if self.module.training:
+            self.module.epoch += 1
+            return self.module.weight.expand(len(index), 3)
+        now = int(self.module.epoch) - 1
+        hits, loss = (self.test[now], 0.0) if int(index[0]) >= 200 else self.validation[now]
+        right = (torch.arange(len(index)) < hits).float()
+        return torch.stack([right, 1 - right, torch.full_like(right, -loss)], dim=1)
+
+    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
+        return -scores[:, 2].mean()
+
+    def loss(self, index: Tensor) -> Tensor:
+        return self.criterion(self.scores(index), self.labels[index])
+
+
+EVERYTHING = Parts(torch.arange(100), torch.arange(100, 200), torch.arange(200, 300))
+
+
+def follow(
+    validation: Script, test: list[int] | None = None, *, patience: int | None = None
+) -> tuple[Scripted, History]:
+    learner = Scripted(validation, test or [50] * len(validation))
+    schedule = Schedule(epochs=len(validation), batch=100, learning_rate=0.1, patience=patience)
+    return learner, train(learner, EVERYTHING, schedule, generator=stream())
+
+
+class TestKeptEpoch:
+    @pytest.mark.parametrize(
+        ("script", "kept"),
+        [
+            ([(60, 1.0), (80, 2.0), (70, 0.5)], 2),
+            ([(80, 1.0), (80, 0.9), (80, 0.95)], 2),
+            ([(80, 1.0), (80, 1.0), (80, 1.0)], 1),
+            ([(10, 1.0), (20, 2.0), (30, 3.0)], 3),
+            ([(0, 1.0), (0, 2.0)], 1),
+        ],
+        ids=["accuracy counts", "ties go to the smaller loss", "full ties go to the first", "late", "no hit at all"],
+    )
+    def test_it_has_the_best_validation_accuracy_and_its_weights_are_restored(self, script: Script, kept: int) -> None:
+        learner, history = follow(script)
+        assert history.kept["epoch"] == kept
+        assert history.kept["validation_accuracy"] == script[kept - 1][0]
+        assert history.kept["validation_loss"] == pytest.approx(script[kept - 1][1])
+        assert int(learner.module.epoch) == kept
+        alone, _ = follow(script[:kept])
+        assert torch.equal(learner.module.weight, alone.module.weight)
+        assert history.epoch == len(script)
+
+    def test_the_epoch_of_smallest_loss_is_reported_beside_it(self) -> None:
+        _, history = follow([(60, 1.0), (80, 2.0), (70, 0.5)], [10, 20, 30])
+        assert (history.smallest["epoch"], history.smallest["test_accuracy"]) == (3, 30)
+        assert (history.kept["epoch"], history.kept["test_accuracy"]) == (2, 20)
+
+    def test_nothing_is_chosen_by_test_accuracy(self) -> None:
+        script: Script = [(60, 1.0), (80, 2.0), (80, 3.0), (70, 0.5)]
+        outcomes = [follow(script, test) for test in ([0, 0, 100, 50], [100, 90, 0, 0], [7, 7, 7, 7])]
+        assert [history.best_test for _, history in outcomes] == pytest.approx([100, 100, 7])
+        assert {history.kept["epoch"] for _, history in outcomes} == {2}
+        assert {history.smallest["epoch"] for _, history in outcomes} == {4}
+        assert len({float(learner.module.weight.detach()) for learner, _ in outcomes}) == 1
+
+    @pytest.mark.parametrize(("patience", "epochs"), [(1, 3), (2, 4), (3, 8), (None, 9)])
+    def test_training_stops_after_so_many_epochs_without_a_better_one(self, patience: int | None, epochs: int) -> None:
+        """Better ones are epochs 1, 2 and, by its loss alone, 5."""
+        script: Script = [(50, 1.0), (80, 1.0), (70, 0.1), (80, 1.0), (80, 0.9), (60, 0.1), (80, 0.9), (40, 0.1)]
+        _, history = follow([*script, (80, 1.5)], patience=patience)
+        assert history.epoch == epochs
+
+    def test_without_a_validation_part_the_last_epoch_stays(self) -> None:
+        learner = Scripted([], [])
+        nothing = torch.arange(0)
+        schedule = Schedule(epochs=4, batch=100, learning_rate=0.1, patience=1)
+        history = train(learner, Parts(EVERYTHING.train, nothing, nothing), schedule, generator=stream())
+        assert (int(learner.module.epoch), history.epoch, history.kept) == (4, 4, {})
+
+
+class InterruptError(Exception):
+    """What stops a training in these tests."""
+
+
+def interrupt_after(last: int) -> Callable[[int, float], None]:
+    def stop(epoch: int, loss: float) -> None:
+        if epoch == last:
+            raise InterruptError
+
+    return stop
+
+
+def dropout_network() -> Learner:
+    """Dropout draws from torch's own generator, BatchNorm has statistics beside its parameters."""
+    torch.manual_seed(1)
+    module = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 2))
+    x = torch.randn(60, 6)
+    return Classifier(module, (x[:, 0] > 0).long(), looked_up(x))
+
+
+def drawing_network() -> Learner:
+    """A-NLSF draws its candidates from a stream of its own."""
+    torch.manual_seed(1)
+    tiny = {"samples": 60, "size": 8, "period": 4, "hidden": 8, "rows": 2, "draws": 4, "steps": 1}
+    run = Run.of("toy", "A-NLSF", "accuracy", 0, settings("toy", "A-NLSF", "accuracy", "demo") | tiny)
+    return build("A-NLSF", task_of(run), run.options(), train=torch.arange(40), seed=1)
+
+
+EPOCHS = 5
+
+
+def sitting(make: Callable[[], Learner], checkpoint: Path | None, **options: Any) -> dict[str, Any]:
+    """What a process does from beginning to end, and everything that it leaves behind but the time."""
+    learner, generator = make(), stream(7)
+    parts = Parts(torch.arange(40), torch.arange(40, 50), torch.arange(50, 60))
+    schedule = Schedule(EPOCHS, 16, learning_rate=1e-2, weight_decay=1e-3, patience=EPOCHS)
+    history = train(learner, parts, schedule, generator=generator, sitting=Sitting(checkpoint, 0.0, **options))
+    return {
+        "module": learner.module.state_dict(),
+        "history": dataclasses.asdict(history) | {"seconds": None},
+        "generator": generator.get_state(),
+        "torch": torch.get_rng_state(),
+    }
+
+
+def assert_identical(a: Any, b: Any) -> None:
+    """Bit by bit, through dictionaries."""
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for name in a:
+            assert_identical(a[name], b[name])
+    elif isinstance(a, Tensor):
+        assert torch.equal(a, b)
+    else:
+        assert a == b
+
+
+MAKERS = [dropout_network, drawing_network]
+
+
+class TestResuming:
+    @pytest.mark.parametrize("last", range(1, EPOCHS + 1))
+    @pytest.mark.parametrize("make", MAKERS)
+    def test_an_interruption_after_any_epoch_leaves_no_trace(
+        self, make: Callable[[], Learner], last: int, tmp_path: Path
+    ) -> None:
+        checkpoint = tmp_path / "run.pt"
+        with pytest.raises(InterruptError):
+            sitting(make, checkpoint, on_epoch=interrupt_after(last))
+        assert checkpoint.exists() == (last > 1)
+        assert_identical(sitting(make, checkpoint), sitting(make, None))
+
+    def test_neither_do_interruptions_after_every_epoch(self, tmp_path: Path) -> None:
+        for last in range(1, EPOCHS + 1):
+            with pytest.raises(InterruptError):
+                sitting(dropout_network, tmp_path / "run.pt", on_epoch=interrupt_after(last))
+        assert_identical(sitting(dropout_network, tmp_path / "run.pt"), sitting(dropout_network, None))
+
+    def test_neither_does_a_training_in_several_sittings(self, tmp_path: Path) -> None:
+        whole = sitting(dropout_network, None)
+        for until in (1, 3):
+            part = sitting(dropout_network, tmp_path / "run.pt", until=until)
+            assert part["history"]["epoch"] == until
+        assert_identical(sitting(dropout_network, tmp_path / "run.pt"), whole)
+
+    def test_a_sitting_that_is_over_before_it_begins_trains_nothing(self, tmp_path: Path) -> None:
+        assert sitting(dropout_network, tmp_path / "run.pt", until=0)["history"]["epoch"] == 0
+        assert not (tmp_path / "run.pt").exists()
+
+    def test_the_comparison_sees_a_lost_random_state(self, tmp_path: Path) -> None:
+        """A checkpoint without the state of torch's generator would not have gone unnoticed."""
+        checkpoint = tmp_path / "run.pt"
+        with pytest.raises(InterruptError):
+            sitting(dropout_network, checkpoint, on_epoch=interrupt_after(4))
+        state = load_checkpoint(checkpoint)
+        assert state is not None
+        save_checkpoint(checkpoint, state | {"torch": stream(99).get_state()})
+        resumed, whole = sitting(dropout_network, checkpoint), sitting(dropout_network, None)
+        assert resumed["history"]["loss"] != whole["history"]["loss"]
+
+    def test_a_finished_training_is_not_trained_again(self, tmp_path: Path) -> None:
+        first = sitting(dropout_network, tmp_path / "run.pt")
+        refuse = interrupt_after(EPOCHS)
+        assert_identical(sitting(dropout_network, tmp_path / "run.pt", on_epoch=refuse), first)
+
+    def test_time_adds_up_over_sittings(self, tmp_path: Path) -> None:
+        checkpoint = tmp_path / "run.pt"
+        with pytest.raises(InterruptError):
+            sitting(dropout_network, checkpoint, on_epoch=interrupt_after(3))
+        state = load_checkpoint(checkpoint)
+        assert state is not None
+        state["history"]["seconds"] = 1000.0
+        save_checkpoint(checkpoint, state)
+        sitting(dropout_network, checkpoint)
+        final = load_checkpoint(checkpoint)
+        assert final is not None
+        assert 1000 < final["history"]["seconds"] < 1100
+
+    @pytest.mark.data
+    @pytest.mark.parametrize("row", ["A-NLSF", "FA+GIN"])
+    def test_on_real_graphs_too(self, row: str, tmp_path: Path) -> None:
+        options = TU.settings(row, "MUTAG", "cpu") | {"epochs": 3, "hidden": 16, "learning_rate": 1e-2}
+        run = Run.of("tu", row, "MUTAG", 0, options)
+        whole, expected = trained(run, Sitting())
+        with pytest.raises(InterruptError):
+            trained(run, Sitting(tmp_path / "run.pt", 0.0, interrupt_after(3)))
+        torch.randn(5)
+        resumed, history = trained(run, Sitting(tmp_path / "run.pt", 0.0))
+        assert_identical(resumed.module.state_dict(), whole.module.state_dict())
+        assert_identical(dataclasses.asdict(history) | {"seconds": 0}, dataclasses.asdict(expected) | {"seconds": 0})
+
+
+class TestCheckpoints:
+    @pytest.mark.parametrize("damage", [b"", b"nonsense", None], ids=["empty", "nonsense", "cut off"])
+    def test_one_that_cannot_be_read_costs_the_time_and_nothing_else(
+        self, damage: bytes | None, tmp_path: Path
+    ) -> None:
+        checkpoint = tmp_path / "run.pt"
+        with pytest.raises(InterruptError):
+            sitting(dropout_network, checkpoint, on_epoch=interrupt_after(3))
+        checkpoint.write_bytes(checkpoint.read_bytes()[:2000] if damage is None else damage)
+        with pytest.warns(UserWarning, match="cannot be read.*starts anew"):
+            resumed = sitting(dropout_network, checkpoint)
+        assert_identical(resumed, sitting(dropout_network, None))
+
+    def test_so_does_one_of_another_network(self, tmp_path: Path) -> None:
+        checkpoint = tmp_path / "run.pt"
+        sitting(drawing_network, checkpoint)
+        with pytest.warns(UserWarning, match="another network.*starts anew"):
+            resumed = sitting(dropout_network, checkpoint)
+        assert_identical(resumed, sitting(dropout_network, None))
+
+    def test_a_full_disk_costs_the_checkpoint_and_not_the_training(self, tmp_path: Path) -> None:
+        with files_limited_to(1000), pytest.warns(UserWarning, match="could not be written.*the training goes on"):
+            trained_anyway = sitting(dropout_network, tmp_path / "run.pt")
+        assert list(tmp_path.iterdir()) == []
+        assert_identical(trained_anyway, sitting(dropout_network, None))
+
+    def test_a_disk_that_fills_up_leaves_the_checkpoint_before(self, tmp_path: Path) -> None:
+        save_checkpoint(tmp_path / "run.pt", {"x": torch.arange(3)})
+        with files_limited_to(2000), pytest.warns(UserWarning, match="File too large"):
+            save_checkpoint(tmp_path / "run.pt", {"x": torch.zeros(10_000)})
+        assert [file.name for file in tmp_path.iterdir()] == ["run.pt"]
+        state = load_checkpoint(tmp_path / "run.pt")
+        assert state is not None
+        assert state["x"].tolist() == [0, 1, 2]
+
+    def test_removing_one_takes_what_a_killed_writer_left(self, tmp_path: Path) -> None:
+        for name in ("run.pt", "run.pt.123.part", "other.pt", "other.pt.123.part"):
+            (tmp_path / name).touch()
+        remove_checkpoint(tmp_path / "run.pt")
+        remove_checkpoint(tmp_path / "absent.pt")
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["other.pt", "other.pt.123.part"]
+
+
+class TestRates:
+    def test_a_cosine_falls_from_the_first_rate_to_the_last(self) -> None:
+        schedule = Schedule(10, 8, 0.1, cosine=True, last_rate=0.001)
+        rates = [schedule.rate(epoch) for epoch in range(11)]
+        assert rates[0] == 0.1
+        assert rates[5] == pytest.approx(0.0505)
+        assert rates[10] == pytest.approx(0.001)
+        assert all(a > b for a, b in pairwise(rates))
+
+    def test_a_rate_is_halved_again_and_again(self) -> None:
+        schedule = Schedule(100, 8, 0.8, halved_every=20)
+        assert [schedule.rate(epoch) for epoch in (0, 19, 20, 59, 60)] == [0.8, 0.8, 0.4, 0.2, 0.1]
+
+    def test_momentum_means_gradient_descent(self) -> None:
+        module = torch.nn.Linear(2, 1)
+        descent = Schedule(1, 1, 0.1, weight_decay=0.01, momentum=0.9).optimizer(module)
+        assert isinstance(descent, torch.optim.SGD)
+        assert {name: descent.defaults[name] for name in ("lr", "momentum", "weight_decay")} == {
+            "lr": 0.1,
+            "momentum": 0.9,
+            "weight_decay": 0.01,
+        }
+        assert isinstance(Schedule(1, 1, 0.1).optimizer(module), torch.optim.Adam)
