@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from adacanon.core.evaluation import evaluate
 from adacanon.core.family import Family
-from adacanon.core.maximizer import evaluate
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, tensors
 from adacanon.errors import DataError, ShapeError
 

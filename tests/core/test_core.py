@@ -232,7 +232,7 @@ def test_evaluation_is_not_changed_by_training_calls() -> None:
 
 
 SCRIPT = """
-import sys; sys.path.insert(0, sys.argv[1])
+import sys; sys.path[:0] = sys.argv[1:]
 from test_core import canonicalized
 from cases.networks import clouds
 print(canonicalized(seed=7).eval()(clouds()).flatten().tolist())

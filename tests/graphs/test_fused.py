@@ -10,7 +10,8 @@ from torch.utils._pytree import tree_map
 
 from adacanon import Canonicalized, Objective, RandomSearch, SampleAndRefine
 from adacanon.core import Family
-from adacanon.core.maximizer import Landscape, evaluate
+from adacanon.core.evaluation import evaluate
+from adacanon.core.landscape import Landscape
 from adacanon.core.prior import ClassScore, Monotone, Prior
 from adacanon.core.pytree import Tree, map_tensors, owners
 from adacanon.core.space import Space

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from adacanon import RandomSearch, SampleAndRefine
-from adacanon.core import ClassScore, Found, Landscape, maximizer
+from adacanon.core import ClassScore, Found, Landscape
+from adacanon.core import landscape as landscapes
 from adacanon.graphs import BandRotations, SpectralMLP, uniform
 from adacanon.graphs.coefficients import BandCoefficients
 from adacanon.points import Rotations
@@ -54,7 +55,7 @@ class TestReduced:
         self, build: Build, steps: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         expected = found_by(SampleAndRefine(DRAWS, steps), build())
-        monkeypatch.setattr(maximizer, "reduced_precision", lambda device: None)
+        monkeypatch.setattr(landscapes, "reduced_precision", lambda device: None)
         found = found_by(SampleAndRefine(DRAWS, steps, reduced=True), build())
         torch.testing.assert_close(found.values, expected.values)
         torch.testing.assert_close(found.parameters, expected.parameters)
@@ -62,7 +63,7 @@ class TestReduced:
 
 @pytest.mark.parametrize("build", [fused, plain])
 def test_the_draws_are_evaluated_in_bfloat16_and_counted(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maximizer, "reduced_precision", lambda device: torch.bfloat16)
+    monkeypatch.setattr(landscapes, "reduced_precision", lambda device: torch.bfloat16)
     landscape = build()
     exact = landscape(candidates(landscape))
     before = landscape.pairs_evaluated
@@ -75,7 +76,7 @@ def test_the_draws_are_evaluated_in_bfloat16_and_counted(build: Build, monkeypat
 
 def test_scores_are_not_rounded_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two draws should have equal scores by accident only."""
-    monkeypatch.setattr(maximizer, "reduced_precision", lambda device: torch.bfloat16)
+    monkeypatch.setattr(landscapes, "reduced_precision", lambda device: torch.bfloat16)
     landscape = fused()
     with landscape.rough() as rough:
         values = rough(candidates(landscape))

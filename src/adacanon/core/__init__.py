@@ -1,9 +1,10 @@
 """The theory in code: space, family, prior, maximizer, canonicalized network, loss. Imports torch only."""
 
 from adacanon.core.canonicalized import Canonical, Canonicalized
-from adacanon.core.family import Family
+from adacanon.core.family import Family, Fused
+from adacanon.core.landscape import Landscape
 from adacanon.core.loss import one_vs_rest, predict, probabilities
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.maximizer import Found, Maximizer
 from adacanon.core.objective import Objective
 from adacanon.core.prior import ClassScore, Monotone, NegativeEntropy, Prior
 from adacanon.core.space import Space
@@ -14,6 +15,7 @@ __all__ = [
     "ClassScore",
     "Family",
     "Found",
+    "Fused",
     "Landscape",
     "Maximizer",
     "Monotone",

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
+from adacanon.core.evaluation import evaluate
 from adacanon.core.evaluation_mode import Network, in_evaluation_mode, in_its_own_mode
 from adacanon.core.family import Family, Searches
-from adacanon.core.maximizer import Found, Landscape, Maximizer, evaluate
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found, Maximizer, as_maximizer
 from adacanon.core.naming import compare_names, names_of, packed, unpacked
 from adacanon.core.precision import callers_precision, in_precision
 from adacanon.core.prior import ClassScore, Prior
@@ -132,8 +134,8 @@ class Canonicalized(nn.Module):
         if maximizer is None:
             maximizer, automatic = _searches_of(family)
             in_training = in_training or automatic
-        for search in (maximizer, in_training or maximizer):
-            _check_maximizer(search)
+        maximizer = as_maximizer(maximizer)
+        in_training = None if in_training is None else as_maximizer(in_training)
         self.network = network
         self.family = family
         self.maximizer = maximizer
@@ -296,8 +298,8 @@ class Canonicalized(nn.Module):
         batch, forms = found.values.shape
         if found.exact and forms == landscape.forms and isinstance(self.prior, ClassScore) and not _learns(network):
             return found.values
-        if learnt_at := getattr(landscape.fused, "learnt_at", None):
-            outputs = learnt_at(network, g, found.parameters)
+        outputs = landscape.fused.with_gradients(network, g, found.parameters) if landscape.fused else None
+        if outputs is not None:
             self._check_forms(forms, outputs.shape[2])
             return outputs[:, 0] if self.prior.shared else outputs.diagonal(dim1=1, dim2=2)
         owner = owners(batch, forms, found.values.device)
@@ -356,25 +358,15 @@ def _searches_of(family: Family) -> Searches:
     return searches
 
 
-def _check_maximizer(maximizer: Any) -> None:
-    if isinstance(maximizer, type) or not hasattr(maximizer, "maximize"):
-        raise InputError(
-            f"The maximizer must be an object with a method maximize, got {maximizer!r}. "
-            "Hint: an instance such as SampleAndRefine(samples=50, steps=3)"
-        )
-
-
 def _learnt(*maximizers: Maximizer | None) -> list[nn.Module]:
     """What is saved of the searches; one that serves twice is saved once."""
-    saved = (module for search in maximizers if isinstance(search, Maximizer) for module in search.saved())
+    saved = (module for search in maximizers if search is not None for module in search.saved())
     return list({id(module): module for module in saved}.values())
 
 
 def _within(maximizer: Maximizer, budget: float, landscape: Landscape) -> Maximizer:
     if not budget >= 1:
         raise InputError(f"budget must be at least one evaluation of the network per input, got {budget}")
-    if not hasattr(maximizer, "within"):
-        raise InputError(f"{maximizer!r} cannot keep a budget. Hint: give it a method within(budget, landscape)")
     return maximizer.within(budget, landscape)
 
 

@@ -15,13 +15,26 @@ if TYPE_CHECKING:
 Searches = tuple["Maximizer", "Maximizer | None"]
 """A search, and another one for training if that differs."""
 
-Fused = Callable[[Tree], Tensor]
-"""From points (count, batch, *point) to outputs (count, batch, ...).
+Pullback = Callable[[Tensor], Tree]
+"""From cotangents of outputs to those of the points that they come from."""
 
-It may have two more methods. ``pullback(u)`` returns the outputs and the map from cotangents of theirs to those of u,
-or None where autograd has to find them. ``learnt_at(network, g, u)`` takes the network itself and one point for each
-form, (batch, forms, *point), and returns outputs (batch, forms, ...) from which gradients flow to both.
-"""
+
+class Fused(ABC):
+    """A faster way from the transformations of a batch to a network's outputs, see :meth:`Family.fused`."""
+
+    @abstractmethod
+    def __call__(self, u: Tree) -> Tensor:
+        """Outputs (count, batch, ...) at points (count, batch, *point), without gradients to the network."""
+
+    def pullback(self, u: Tree) -> tuple[Tensor, Pullback] | None:
+        """Outputs, and the map from their cotangents to those of u; None where autograd has to find them."""
+        return None
+
+    def with_gradients(self, network: Callable[[Tree], Tensor], g: Tree, u: Tree) -> Tensor | None:
+        """Outputs (batch, forms, ...) at one point for each form, (batch, forms, *point), from which gradients flow to
+        the network and to g; None where the network has to be called.
+        """
+        return None
 
 
 class Family(ABC):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from adacanon.core.family import Fused
 from adacanon.core.pytree import Tree
 
 Network = Callable[[Tree], Tensor]
@@ -20,6 +21,19 @@ def in_precision(network: Network, device: str, dtype: torch.dtype | None) -> Ne
             return network(forms)
 
     return evaluate_under_autocast
+
+
+class _UnderAutocast(Fused):
+    def __init__(self, fused: Fused, device: str, dtype: torch.dtype) -> None:
+        self.outputs = in_precision(fused, device, dtype)
+
+    def __call__(self, u: Tree) -> Tensor:
+        return self.outputs(u)
+
+
+def fused_in_precision(fused: Fused, device: str, dtype: torch.dtype) -> Fused:
+    """The same under autocast, for ranking candidates alone."""
+    return _UnderAutocast(fused, device, dtype)
 
 
 def callers_precision(device: str) -> torch.dtype | None:

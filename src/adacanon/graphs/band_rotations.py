@@ -95,7 +95,7 @@ class BandRotations(Family):
         return LiftedMLP(network, g, self.rows)
 
 
-class LiftedMLP:
+class LiftedMLP(Fused):
     """A ``SpectralMLP`` on the rotated coefficients of a batch, as a function of the blocks that rotate them."""
 
     def __init__(self, network: SpectralMLP, g: BandCoefficients, rows: int) -> None:
@@ -127,8 +127,7 @@ class LiftedMLP:
 
         return outputs.transpose(0, 1), back
 
-    @staticmethod
-    def learnt_at(network: SpectralMLP, g: BandCoefficients, u: Tensor) -> Tensor:
+    def with_gradients(self, network: SpectralMLP, g: BandCoefficients, u: Tensor) -> Tensor:  # type: ignore[override]
         """Outputs (graphs, forms, classes) at points (graphs, forms, bands, rows, width), one product per graph and
         band for all forms; pairs are so cheap that looking for equal ones would cost more than it saves.
         """

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from adacanon.core.maximizer import Found, Landscape
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.core.space import Space
 from adacanon.errors import SpaceError

@@ -5,7 +5,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from adacanon.core.maximizer import Found, Landscape
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found
 from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
 from adacanon.core.space import Space
 from adacanon.errors import InputError

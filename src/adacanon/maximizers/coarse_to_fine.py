@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import nn
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found, Maximizer
 from adacanon.core.pytree import map_tensors
 from adacanon.errors import InputError
 from adacanon.maximizers.calibration import Calibration

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacanon.core.maximizer import Found, Landscape
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found
 from adacanon.core.pytree import (
     Tree,
     batch_size,

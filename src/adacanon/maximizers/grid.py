@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from adacanon.core.maximizer import Landscape
+from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, slice_rows, tensors
 from adacanon.core.space import candidates
 from adacanon.errors import InputError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacanon.core.maximizer import Landscape
+from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, expand_over, map_tensors, take
 from adacanon.errors import InputError
 from adacanon.maximizers.finalists import Pilot, scores_of_shared, sent_by, strongest

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from adacanon.core.maximizer import Landscape
+from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree
 from adacanon.maximizers.selection import CandidateSearch, check_samples, draws
 

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found, Maximizer
 from adacanon.core.pytree import Tree, map_tensors, tensors, where
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import CandidateSearch, best_in_block, better, check_candidates

@@ -7,7 +7,8 @@ from functools import reduce
 import torch
 from torch import nn
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found, Maximizer
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import better
 

@@ -5,7 +5,8 @@ from functools import reduce
 
 import torch
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found, Maximizer
 from adacanon.core.pytree import Tree, map_tensors
 from adacanon.maximizers.ascent import Method, check_ascent, climb
 from adacanon.maximizers.selection import best_of, better, check_samples, draws

@@ -8,7 +8,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found, Maximizer
 from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where
 from adacanon.core.space import candidates
 from adacanon.errors import InputError

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
-from adacanon.core.maximizer import Found, Landscape
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found
 from adacanon.core.pytree import Tree, batch_size, map_tensors, take
 from adacanon.maximizers.selection import CandidateSearch, check_candidates, check_samples, split_blocks
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Found, Maximizer
 from adacanon.core.prior import ClassScore
 from adacanon.core.pytree import Tree, cast_like, flatten_leading, take, tensors, unflatten_leading
 from adacanon.core.space import candidates

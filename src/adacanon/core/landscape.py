@@ -1,0 +1,211 @@
+"""The landscape of a prior over transformations (paper: appendix "Random Maximization")."""
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from adacanon.core.evaluation import Evaluation, FusedEvaluation, PlainEvaluation
+from adacanon.core.family import Family
+from adacanon.core.precision import fused_in_precision, in_precision, reduced_precision
+from adacanon.core.prior import WHY_NO_MAPS, Prior
+from adacanon.core.pytree import Tree, batch_size, cast_like, row_numel, tensors
+from adacanon.core.space import Space
+from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
+
+AUTOMATIC_CHUNK_NUMBERS = 2**14
+"""An automatic chunk holds this many input numbers, twice as many in reduced precision: what the layers make of them
+then stays in the cache.
+"""
+
+
+class Landscape:
+    r"""The functions :math:`u \mapsto h_d(f_d(\kappa_u(g_i)))` of one batch, evaluated in chunks of bounded size.
+
+    Args:
+        network: :math:`f`, already in evaluation mode.
+        family: :math:`\kappa`.
+        prior: :math:`h`.
+        g: the prepared batch.
+        chunk: pairs per network evaluation; None leaves it to the family, or chooses by the size of a form.
+        ids: names of the samples, for searches that remember.
+        learning: whether searches may learn from this batch.
+        numbers: of the forms in an automatic chunk.
+
+    Attributes:
+        batch: number of inputs.
+        space: the transformations.
+        fused: the faster way to outputs that the family knows for this network, or None.
+        pairs_evaluated: pairs of a transformation and an input so far; one on a coarse view counts by its share.
+        forms: per input, as the network's outputs say; None as long as nothing was evaluated.
+    """
+
+    def __init__(
+        self,
+        network: Callable[[Tree], Tensor],
+        family: Family,
+        prior: Prior,
+        g: Tree,
+        *,
+        chunk: int | None = None,
+        ids: Tensor | None = None,
+        learning: bool = True,
+        numbers: int = AUTOMATIC_CHUNK_NUMBERS,
+    ) -> None:
+        self.network, self.family, self.prior, self.g = network, family, prior, g
+        self.ids, self.learning = ids, learning
+        self.batch, self.device = batch_size(g), tensors(g)[0].device
+        self.space: Space = family.space(g)
+        self.fused = family.fused(network, g)
+        self.pairs_evaluated = 0.0
+        self.forms: int | None = None
+        self._views: dict[int, Tree] = {}
+        self._determined: list[Tensor] = []
+        self._evaluate_with(PlainEvaluation(network, family, g, self._ranked, chunk, numbers))
+
+    @property
+    def chunk(self) -> int | None:
+        """Pairs per network evaluation; None as long as nothing has asked for it."""
+        return self._pairs.chunk
+
+    def __call__(self, u: Tree) -> Tensor:
+        """Values (count, batch, forms) of candidates (count, batch, *point)."""
+        self._count(batch_size(u) * self.batch)
+        return self._checked(self._grid.of_candidates(u))
+
+    def scores(self, u: Tree, owner: Tensor, form: Tensor | None = None) -> Tensor:
+        """Values (pairs, forms) of a list of pairs, without gradients; (pairs, 1) if each is asked for one ``form``."""
+        self._count(owner.shape[0])
+        return self._checked(self._pairs.of_pairs(u, owner, form), owner)
+
+    def values(self, u: Tree, form: Tensor | None = None) -> Tensor:
+        """Values (count, batch, n) at points (count, batch, n, *point), where point j of an input is one of its form j,
+        or of ``form[input, j]``.
+        """
+        form = _own_forms(u, form)
+        self._count(form.numel())
+        return self._checked(self._grid.of_points(u, form).unsqueeze(3)).squeeze(3)
+
+    def value_and_gradient(self, u: Tree, form: Tensor | None = None) -> tuple[Tensor, Tree]:
+        """Values (count, batch, n) and ambient gradients at (count, batch, n, *point); forms as in ``values``."""
+        form = _own_forms(u, form)
+        self._count(form.numel())
+        value, gradient = self._grid.with_gradient(u, form)
+        return self._checked(value.unsqueeze(3)).squeeze(3), gradient
+
+    def anchors(self) -> Tree | None:
+        """The anchors (batch, count, *point) of the inputs, or None if the family has none.
+
+        A search asks here for them, so that ``determined`` knows of it.
+        """
+        anchors = self.family.anchor(self.g)
+        if anchors is not None and (determined := self.family.determined(self.g)) is not None:
+            self._determined.append(determined)
+        return anchors
+
+    @property
+    def determined(self) -> Tensor | None:
+        """For which inputs the anchors that a search used follow from the input, (batch,); None if it used none, or
+        if the family's always do.
+        """
+        return torch.stack(self._determined).all(0) if self._determined else None
+
+    def share(self, size: int) -> float:
+        """What an evaluation on coarse views of this size costs, as a share of one on the inputs themselves."""
+        return row_numel(self._view(size)) / row_numel(self.g)
+
+    @contextmanager
+    def coarse(self, size: int, *, reduced: bool = True) -> Iterator["Landscape"]:
+        """The landscape of coarse views of the inputs, in reduced precision where the hardware has it.
+
+        Its evaluations count by their share of a whole input.
+        """
+        view = self._view(size)
+        dtype = reduced_precision(self.device.type) if reduced else None
+        network = in_precision(self.network, self.device.type, dtype)
+        numbers = AUTOMATIC_CHUNK_NUMBERS if dtype is None else 2 * AUTOMATIC_CHUNK_NUMBERS
+        landscape = Landscape(
+            network, self.family, self.prior, view, ids=self.ids, learning=self.learning, numbers=numbers
+        )
+        landscape._determined = self._determined
+        try:
+            yield landscape
+        except (RuntimeError, InputError, ShapeError) as error:  # what networks raise for sizes that do not fit
+            error.add_note(
+                f"while coarse views of {size} points or pixels were scored. Hint: a network for inputs of one size "
+                "needs a search without coarse views, such as RandomSearch(50) or SampleAndRefine(50, 3)"
+            )
+            raise
+        self._count(landscape.pairs_evaluated * self.share(size))
+
+    @contextmanager
+    def rough(self) -> Iterator["Landscape"]:
+        """The same landscape in reduced precision where the hardware has it: enough to rank candidates."""
+        device = self.device.type
+        dtype = reduced_precision(device)
+        if dtype is None:
+            yield self
+            return
+        rough = copy.copy(self)
+        rough.fused = None if self.fused is None else fused_in_precision(self.fused, device, dtype)
+        plain = copy.copy(self._pairs)
+        plain.network, plain.rank = in_precision(self.network, device, dtype), rough._ranked
+        plain.chunk = None if plain.chunk is None else 2 * plain.chunk
+        rough._evaluate_with(plain)
+        yield rough
+        self.pairs_evaluated, self.forms = rough.pairs_evaluated, rough.forms
+
+    def place(self, points: Tree) -> Tree:
+        """Points as drawn by a space, on the device and in the precision of the batch."""
+        return cast_like(points, self.g)
+
+    def _evaluate_with(self, plain: PlainEvaluation) -> None:
+        """Lists of pairs go one by one; all inputs together go the faster way, if there is one."""
+        self._pairs = plain
+        self._grid: Evaluation = plain
+        if self.fused is not None:
+            self._grid = FusedEvaluation(self.fused, self.prior, self._ranked, plain.chunk)
+
+    def _view(self, size: int) -> Tree:
+        if size not in self._views:
+            view = self.family.coarse(self.g, size)
+            if view is None:
+                raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
+            self._views[size] = view
+        return self._views[size]
+
+    def _count(self, pairs: float) -> None:
+        self.pairs_evaluated += pairs
+
+    def _ranked(self, outputs: Tensor) -> Tensor:
+        """Values (pairs, forms) of outputs (pairs, ...)."""
+        if self.family.moves_pixels and outputs.dim() > 2:
+            raise ShapeError(
+                f"{self.family!r} needs one answer per image, (pairs, classes), got outputs of shape "
+                f"{tuple(outputs.shape)}. {WHY_NO_MAPS}"
+            )
+        values = self.prior.rank(outputs)
+        self.forms = values.shape[1]
+        return values
+
+    def _checked(self, values: Tensor, owner: Tensor | None = None) -> Tensor:
+        """Refuse NaN among values (count, batch, ..., forms), or (pairs, forms) of pairs with these owners."""
+        if bool(values.isnan().any()):
+            nan = values.isnan().any(-1)
+            first = nan.nonzero()[0]
+            sample = int(first[1]) if owner is None else int(owner[first[0]])
+            raise ScoreError(
+                f"The network gave NaN for a candidate of sample {sample} "
+                f"({int(nan.sum())} of {nan.numel()} candidates). A search cannot rank NaN. "
+                "Hint: look for a division by zero or an overflow in the network, or lower the learning rate"
+            )
+        return values
+
+
+def _own_forms(u: Tree, form: Tensor | None) -> Tensor:
+    """The form (count, batch, n) of each of the points (count, batch, n, *point)."""
+    leaf = tensors(u)[0]
+    own = torch.arange(leaf.shape[2], device=leaf.device) if form is None else form
+    return own.expand(leaf.shape[:3])
