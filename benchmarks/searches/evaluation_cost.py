@@ -11,8 +11,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from adacanon import Canonicalized, CoarseToFine, GridSearch, Middle, RandomSearch
+from adacanon import Canonicalized, CoarseToFine, GridSearch, RandomSearch
 from adacanon.core import Maximizer
+from adacanon.maximizers import CompareStage
 from adacanon.points import Rotations
 from benchmarks.frame import measure
 from benchmarks.frame.trained import add_options, some_of, trained
@@ -26,15 +27,15 @@ TOLERANCE = 0.2
 
 def searches(own: CoarseToFine) -> dict[str, Maximizer]:
     """The full search first, then the paper's number of draws, then cheaper and cheaper ones."""
-    three = replace(own, middle=Middle())
+    three = replace(own, stages=(CompareStage(),))
     return {
         FULL: own.search,
         "50 draws on the whole cloud": RandomSearch(50),
         SETTING: three,
         "without calibration": replace(three, calibration=None),
         "without calibration and pilot": replace(three, calibration=None, pilot=False),
-        "always 4 finalists": replace(three, middle=Middle(margin=None)),
-        "no more of the leaders on 128 points": replace(three, middle=Middle(leaders=0)),
+        "always 4 finalists": replace(three, stages=(CompareStage(margin=None),)),
+        "no more of the leaders on 128 points": replace(three, stages=(CompareStage(leaders=0),)),
         "no stage on 128 points, 3 x 2 finalists": own,
         **{
             f"{k} on 32 points, {contenders} x {keep} finalists": replace(

@@ -14,18 +14,11 @@ import torch
 from rich.progress import track
 from torch import Tensor, nn
 
-from adacanon import (
-    AnchoredSearch,
-    Canonicalized,
-    CoarseToFine,
-    GridSearch,
-    RandomSearch,
-    Rung,
-    SampleAndRefine,
-    SuccessiveHalving,
-)
+from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, RandomSearch, SampleAndRefine
 from adacanon.core import Family, Maximizer, Space
 from adacanon.core.pytree import Tree
+from adacanon.maximizers import ClimbStage, successive_halving
+from adacanon.maximizers.coarse_to_fine import HALVING
 from adacanon.points import Rotations
 from benchmarks.frame import measure
 from benchmarks.frame.trained import add_options, some_of, trained
@@ -52,11 +45,10 @@ def searches() -> dict[str, Maximizer]:
     }
 
 
-def halving(candidates: int, keep: tuple[int, ...]) -> SuccessiveHalving:
-    """The rungs of the defaults with other numbers of paths."""
-    default = SuccessiveHalving(GridSearch(candidates), contenders=1)
-    rungs = tuple(replace(rung, keep=count) for rung, count in zip(default.rungs, keep, strict=True))
-    return replace(default, rungs=rungs)
+def halving(candidates: int, keep: tuple[int, ...]) -> CoarseToFine:
+    """The stages of the defaults with other numbers of paths."""
+    stages = tuple(replace(stage, keep=count) for stage, count in zip(HALVING, keep, strict=True))
+    return successive_halving(GridSearch(candidates), stages, contenders=1)
 
 
 @dataclass(frozen=True)
@@ -104,9 +96,9 @@ def random_pose(network: nn.Module, clouds: Tensor, labels: Tensor, *, poses: in
 
 def ceiling(network: nn.Module, clouds: Tensor, labels: Tensor, *, rotations: int, exhaustive: bool = False) -> Tensor:
     """The best that is found by brute force; see above."""
-    whole = Rung(clouds.shape[1], keep=8, steps=40, step_size=0.02)
-    rungs = (whole,) if exhaustive else (Rung(64, keep=300), whole)
-    search = SuccessiveHalving(RandomSearch(rotations), rungs, contenders=1, steps=0, reduced=not exhaustive)
+    whole = ClimbStage(clouds.shape[1], keep=8, steps=40, step_size=0.02)
+    rungs = (whole,) if exhaustive else (ClimbStage(64, keep=300), whole)
+    search = successive_halving(RandomSearch(rotations), rungs, contenders=1, steps=0, reduced=not exhaustive)
     parts = zip(clouds.split(BATCH), labels.split(BATCH), strict=True)
     found = (true_value(search, network, *part) for part in track(list(parts), description="ceiling"))
     return torch.cat(list(found))

@@ -15,19 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon import (
-    AnchoredSearch,
-    Canonicalized,
-    CoarseToFine,
-    GridSearch,
-    Middle,
-    RandomSearch,
-    Restarts,
-    Rung,
-    SampleAndRefine,
-    SuccessiveHalving,
-)
+from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, RandomSearch, Restarts, SampleAndRefine
 from adacanon.core import Maximizer
+from adacanon.maximizers import ClimbStage, CompareStage, successive_halving
 from adacanon.maximizers.selection import CandidateSearch
 from adacanon.points import Rotations, principal_frames
 from adacanon.spaces import SO3, rotation_group
@@ -56,8 +46,8 @@ def coarse_to_fine(name: str, search: CandidateSearch, *, size: int) -> dict[str
     """Straight to the cloud, by way of a view of half its points, and with climbing."""
     return {
         f"coarse to fine, {name} 48": CoarseToFine(search, size=size),
-        f"with a middle view, {name} 48": CoarseToFine(search, size, keep=1, middle=Middle(2 * size)),
-        f"successive halving, {name} 48": SuccessiveHalving(search, rungs=(Rung(size, 2, steps=3),), steps=3),
+        f"with a middle view, {name} 48": CoarseToFine(search, size, keep=1, stages=(CompareStage(2 * size),)),
+        f"successive halving, {name} 48": successive_halving(search, stages=(ClimbStage(size, 2, steps=3),), steps=3),
     }
 
 

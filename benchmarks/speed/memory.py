@@ -23,16 +23,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from adacanon import (
-    Canonicalized,
-    CoarseToFine,
-    GridSearch,
-    RandomSearch,
-    SampleAndRefine,
-    SuccessiveHalving,
-)
+from adacanon import Canonicalized, CoarseToFine, GridSearch, RandomSearch, SampleAndRefine
 from adacanon.core import Maximizer
 from adacanon.experiments.clouds.searches import FAST
+from adacanon.maximizers import successive_halving
 from adacanon.maximizers.selection import BLOCK
 from adacanon.points import Rotations
 from benchmarks.clouds.pointnet_step import fast_objective, step
@@ -49,7 +43,7 @@ SEARCHES: dict[str, Callable[[int], Maximizer]] = {
     "refined": lambda candidates: SampleAndRefine(candidates, steps=3),
     "covering": GridSearch,
     "coarse to fine": lambda candidates: CoarseToFine(RandomSearch(candidates), size=64),
-    "successive halving": lambda candidates: SuccessiveHalving(RandomSearch(candidates)),
+    "successive halving": lambda candidates: successive_halving(RandomSearch(candidates)),
 }
 SUBJECTS = (*SEARCHES, "training step")
 

@@ -3,18 +3,10 @@
 import pytest
 import torch
 
-from adacanon import (
-    AnchoredSearch,
-    Canonicalized,
-    CoarseToFine,
-    GridSearch,
-    RandomSearch,
-    Rung,
-    SampleAndRefine,
-    SuccessiveHalving,
-)
+from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, GridSearch, RandomSearch, SampleAndRefine
 from adacanon.core import ClassScore, Landscape, Maximizer
 from adacanon.errors import InputError, SpaceError
+from adacanon.maximizers import ClimbStage, successive_halving
 from adacanon.maximizers.coarse_to_fine import best_few
 from adacanon.points import Rotations
 from adacanon.testing import check_maximizer, rotation_problem
@@ -137,7 +129,7 @@ def test_settings_that_mean_nothing_are_refused() -> None:
         AnchoredSearch(48),
         CoarseToFine(RandomSearch(50), size=8),
         CoarseToFine(GridSearch(50), size=8, contenders=5, keep=3),
-        SuccessiveHalving(GridSearch(50), rungs=(Rung(8, 3, 2), Rung(16, 2, 2)), steps=2),
+        successive_halving(GridSearch(50), stages=(ClimbStage(8, 3, steps=2), ClimbStage(16, 2, steps=2)), steps=2),
     ],
     ids=repr,
 )

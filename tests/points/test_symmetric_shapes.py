@@ -20,11 +20,10 @@ from adacanon import (
     Restarts,
     SampleAndRefine,
     SubsetSearch,
-    SuccessiveHalving,
 )
 from adacanon.core.maximizer import Maximizer
 from adacanon.data.modelnet import load_modelnet
-from adacanon.maximizers.successive_halving import Rung
+from adacanon.maximizers import ClimbStage, successive_halving
 from adacanon.points import AxisRotations, CloudFamily, Isometries, Rotations, Unpacked
 from adacanon.points.rotations import rotations_about
 from adacanon.spaces import SO3
@@ -40,7 +39,7 @@ ANCHORED: list[Maximizer] = [
     Remembered(SubsetSearch(AnchoredSearch(24), 6), samples=8),
     Restarts(AnchoredSearch(24), times=2),
     CoarseToFine(AnchoredSearch(24), size=6),
-    SuccessiveHalving(AnchoredSearch(24), (Rung(6, keep=2),)),
+    successive_halving(AnchoredSearch(24), (ClimbStage(6, keep=2),)),
 ]
 
 

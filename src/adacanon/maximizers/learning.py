@@ -4,9 +4,9 @@ from adacanon.core.family import Searches
 from adacanon.maximizers.calibration import Calibration
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.grid import GridSearch
-from adacanon.maximizers.middle import Middle
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.remembered import Remembered
+from adacanon.maximizers.stages import CompareStage
 
 
 def learning_searches(
@@ -47,9 +47,9 @@ def learning_searches(
         >>> model = Canonicalized(PointNet(10), Rotations(), evaluation, in_training=training)
         >>> objective = Objective(model, forms=2)
     """
-    known, between = Calibration(calibration), Middle(4 * size) if middle else None
+    known, between = Calibration(calibration), (CompareStage(4 * size),) if middle else ()
     remembered = Remembered(RandomSearch(draws), samples, slots)
     return (
-        CoarseToFine(GridSearch(evaluation), size, keep, contenders, calibration=known, middle=between),
+        CoarseToFine(GridSearch(evaluation), size, keep=keep, contenders=contenders, calibration=known, stages=between),
         CoarseToFine(remembered, size, contenders=0, pilot=False, calibration=known),
     )

@@ -15,7 +15,14 @@ from adacanon.experiments.clouds.continuity import mixed_test_clouds
 from adacanon.experiments.clouds.methods import DRAWN
 from adacanon.experiments.clouds.posed_clouds import turned
 from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
-from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, Rung, SampleAndRefine, SuccessiveHalving
+from adacanon.maximizers import (
+    AnchoredSearch,
+    ClimbStage,
+    CoarseToFine,
+    RandomSearch,
+    SampleAndRefine,
+    successive_halving,
+)
 from adacanon.points import Rotations
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Table
@@ -35,9 +42,15 @@ SEARCHES: dict[str, Maximizer | None] = {
     "anchored and refined": AnchoredSearch(24, steps=3),
     "coarse to fine": CoarseToFine(RandomSearch(50), size=32),
     "coarse to fine (anchored)": CoarseToFine(ANCHORED, size=32, reduced=False),
-    "successive halving (anchored)": SuccessiveHalving(ANCHORED, (Rung(32, 4, steps=3),), steps=3, reduced=False),
-    "close to the maximum (anchored)": SuccessiveHalving(
-        AnchoredSearch(192), (Rung(32, 12, steps=3), Rung(64, 4, steps=4)), contenders=10, steps=8, reduced=False
+    "successive halving (anchored)": successive_halving(
+        ANCHORED, (ClimbStage(32, 4, steps=3),), steps=3, reduced=False
+    ),
+    "close to the maximum (anchored)": successive_halving(
+        AnchoredSearch(192),
+        (ClimbStage(32, 12, steps=3), ClimbStage(64, 4, steps=4)),
+        contenders=10,
+        steps=8,
+        reduced=False,
     ),
     OWN: AnchoredSearch(24),
 }
