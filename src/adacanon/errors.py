@@ -5,7 +5,16 @@ Every message says what was expected, what came, and what to do about it.
 
 
 class AdacanonError(Exception):
-    """Base of every error that adacanon raises on purpose."""
+    """Base of every error that adacanon raises on purpose.
+
+    Example:
+        >>> from adacanon import RandomSearch
+        >>> try:
+        ...     RandomSearch(0)
+        ... except AdacanonError as error:
+        ...     print(type(error).__name__)
+        InputError
+    """
 
 
 class ShapeError(AdacanonError, ValueError):

@@ -17,6 +17,11 @@ class Composition(Family):
     r"""Two symmetries at once: :math:`\kappa_{(u,v)} = \kappa^{\text{second}}_v \circ \kappa^{\text{first}}_u`.
 
     The first family maps inputs to inputs; the second acts on its result. Compositions nest.
+
+    Example:
+        >>> from adacanon.images import Dilations, Rotations
+        >>> Composition(Rotations(), Dilations()).space(torch.zeros(1, 3, 8, 8)).sample(2)[0].shape
+        torch.Size([2])
     """
 
     first: Family

@@ -1,6 +1,8 @@
 """Every search keeps the laws of maximizers, and finds what slow loops find."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -20,6 +22,7 @@ from adacanon import (
 )
 from adacanon.core import Found, Landscape, Maximizer
 from adacanon.core.pytree import map_tensors, take
+from adacanon.errors import InputError
 from adacanon.points import Rotations
 from adacanon.spaces import SO3, rotation_group
 from adacanon.testing import Problem, check_family, check_maximizer, circle_problem, finite_problem, rotation_problem
@@ -280,3 +283,25 @@ def test_scores_at_one_form_of_every_pair_are_those_of_all_forms() -> None:
     form = torch.arange(len(owner)) % every.shape[1]
     assert every.shape[1] > 1
     assert torch.equal(landscape.scores(u, owner, form), every.gather(1, form.unsqueeze(1)))
+
+
+class Own:
+    """A search that is derived from nothing."""
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+        return RandomSearch(6).maximize(landscape, generator=generator)
+
+
+@pytest.mark.parametrize("wrap", [lambda own: own, lambda own: Restarts(own, 1), lambda own: Remembered(own, 9)])
+def test_a_search_of_ones_own_serves_everywhere(wrap: Callable[[Any], Any]) -> None:
+    model = Canonicalized(cloud_network(), Rotations(), wrap(Own())).eval()
+    expected = Canonicalized(cloud_network(), Rotations(), RandomSearch(6)).eval()
+    assert torch.equal(model(clouds()), expected(clouds()))
+    with pytest.raises(InputError, match="cannot keep a budget|needs a search over a set of candidates"):
+        model(clouds(), budget=3)
+
+
+@pytest.mark.parametrize("wrap", [lambda own: Restarts(own), lambda own: Remembered(own, 9), SubsetSearch])
+def test_what_is_no_search_is_refused_at_once(wrap: Callable[[Any], Any]) -> None:
+    with pytest.raises(InputError, match="method maximize|set of candidates"):
+        wrap(RandomSearch)

@@ -49,6 +49,12 @@ class Canonical:
         determined: for which inputs the anchors of the search follow from the input, (batch,) of booleans; for the
             others, such as symmetric shapes, the outcome depends on the pose in which they come. None if the search
             uses no anchors.
+
+    Example:
+        >>> from adacanon.points import PointNet, Rotations
+        >>> found = Canonicalized(PointNet(4), Rotations()).eval().canonicalize(torch.randn(2, 9, 3))
+        >>> found.scores.shape, found.forms().shape, found.evaluations
+        (torch.Size([2, 4]), torch.Size([2, 4, 9, 3]), 24.0)
     """
 
     parameters: Tree
@@ -93,7 +99,7 @@ class Canonicalized(nn.Module):
         prior: :math:`h`; a form per class unless the prior is shared.
         chunk: pairs per network evaluation in the search; None leaves it to the family, or to the size of a form.
         seed: determines the candidates.
-        redraw: calls in training that share one set of draws, where drawing is dear.
+        redraw: calls in training that share one set of draws. Raise it where sampling candidates is expensive.
 
     Example:
         >>> from adacanon.points import Rotations

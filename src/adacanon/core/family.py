@@ -20,7 +20,18 @@ Pullback = Callable[[Tensor], Tree]
 
 
 class Fused(ABC):
-    """A faster way from the transformations of a batch to a network's outputs, see :meth:`Family.fused`."""
+    """A faster way from the transformations of a batch to a network's outputs, see :meth:`Family.fused`.
+
+    Example:
+        >>> import torch
+        >>> class Product(Fused):  # a linear network on scaled inputs: w (u g) = (w g) u
+        ...     def __init__(self, weight, g):
+        ...         self.product = g @ weight.T
+        ...     def __call__(self, u):
+        ...         return u[..., None] * self.product
+        >>> Product(torch.ones(2, 3), torch.ones(4, 3))(torch.ones(5, 4)).shape
+        torch.Size([5, 4, 2])
+    """
 
     @abstractmethod
     def __call__(self, u: Tree) -> Tensor:
@@ -41,6 +52,18 @@ class Family(ABC):
     r"""A transformation family :math:`\kappa_u : \mathcal G \to \mathcal K`, continuous in :math:`u`.
 
     It names the space of transformations of a batch of inputs, and transforms lists of pairs.
+
+    Example:
+        >>> import torch
+        >>> from adacanon.spaces import Finite
+        >>> class Flips(Family):  # the signals (batch, n) as they are, or backwards
+        ...     def space(self, g):
+        ...         return Finite(2)
+        ...     def transform(self, g, u, owner):
+        ...         return torch.where(u[:, None] == 1, g[owner].flip(1), g[owner])
+        >>> Flips().transform(torch.tensor([[1, 2, 3]]), torch.tensor([0, 1]), torch.tensor([0, 0]))
+        tensor([[1, 2, 3],
+                [3, 2, 1]])
     """
 
     @abstractmethod

@@ -40,6 +40,14 @@ class Landscape:
         fused: the faster way to outputs that the family knows for this network, or None.
         pairs_evaluated: pairs of a transformation and an input so far; one on a coarse view counts by its share.
         forms: per input, as the network's outputs say; None as long as nothing was evaluated.
+
+    Example:
+        >>> from adacanon.core import ClassScore
+        >>> from adacanon.points import PointNet, Rotations
+        >>> landscape = Landscape(PointNet(4).eval(), Rotations(), ClassScore(), torch.randn(2, 9, 3))
+        >>> candidates = torch.eye(3).expand(5, 2, 3, 3)
+        >>> landscape(candidates).shape, landscape.pairs_evaluated
+        (torch.Size([5, 2, 4]), 10.0)
     """
 
     def __init__(

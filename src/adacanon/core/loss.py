@@ -29,12 +29,22 @@ def one_vs_rest(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def probabilities(logits: Tensor) -> Tensor:
-    r"""Per-class probabilities :math:`\sigma(s_d)`; they need not sum to one."""
+    r"""Per-class probabilities :math:`\sigma(s_d)`; they need not sum to one.
+
+    Example:
+        >>> probabilities(torch.zeros(1, 2))
+        tensor([[0.5000, 0.5000]])
+    """
     return logits.sigmoid()
 
 
 def predict(logits: Tensor) -> Tensor:
-    """The class of the largest score, (batch, classes) -> (batch,)."""
+    """The class of the largest score, (batch, classes) -> (batch,).
+
+    Example:
+        >>> predict(torch.tensor([[0.1, 0.7], [2.0, -1.0]]))
+        tensor([1, 0])
+    """
     return logits.argmax(-1)
 
 

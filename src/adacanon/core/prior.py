@@ -20,6 +20,15 @@ class Prior(ABC):
 
     A prior with ``shared = False`` has one form per class, and :math:`h_d` then acts on the score of class d alone;
     otherwise one form serves all outputs.
+
+    Example:
+        >>> class Margin(Prior):  # one shared form, on which the two best classes differ most
+        ...     shared = True
+        ...     def __call__(self, outputs):
+        ...         best = outputs.topk(2, dim=1).values
+        ...         return best[:, :1] - best[:, 1:]
+        >>> Margin()(torch.tensor([[1.0, 5.0, 2.0]]))
+        tensor([[3.]])
     """
 
     @property
@@ -38,7 +47,12 @@ class Prior(ABC):
 
 @dataclass(frozen=True)
 class ClassScore(Prior):
-    r"""The score itself, :math:`h_d(x) = x`: each class looks for the form on which it is most confident."""
+    r"""The score itself, :math:`h_d(x) = x`: each class looks for the form on which it is most confident.
+
+    Example:
+        >>> ClassScore()(torch.tensor([[1.0, -2.0]]))
+        tensor([[ 1., -2.]])
+    """
 
     @property
     def shared(self) -> bool:
@@ -106,6 +120,10 @@ class NegativeEntropy(Prior):
 
     Outputs have shape (pairs, classes) or (pairs, points, classes), with classes last. The answer of a point stays with
     the point when a cloud is turned. Maps of pixels are refused: they would have to be turned back.
+
+    Example:
+        >>> NegativeEntropy()(torch.tensor([[[0.0, 0.0], [99.0, 0.0]]]))
+        tensor([[-0.6931]])
     """
 
     @property

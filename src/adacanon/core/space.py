@@ -17,6 +17,12 @@ class Space(ABC):
     Spaces of unequal sizes pad their points; ``mask`` tells which entries mean something.
 
     Points are drawn on the CPU in float64, and a draw never depends on which other members are in the batch.
+
+    Example:
+        >>> from adacanon.spaces import Circle
+        >>> angles = Circle().sample(5, generator=torch.Generator().manual_seed(0))
+        >>> angles.shape, float(Circle().distance(angles[0], angles[0]))
+        (torch.Size([5]), 0.0)
     """
 
     @property

@@ -29,6 +29,13 @@ class AnchoredSearch(CandidateSearch):
         steps: gradient steps from the best candidate.
         whole: take all anchors. If not, ``samples`` is rounded down, and where it is smaller than the number of
             anchors only the first ones are taken: a budget is kept, and invariance is lost.
+
+    Example:
+        >>> from adacanon import Canonicalized
+        >>> from adacanon.points import PointNet, Rotations
+        >>> model = Canonicalized(PointNet(4), Rotations(), AnchoredSearch(24)).eval()
+        >>> model.canonicalize(torch.randn(2, 9, 3)).evaluations
+        24.0
     """
 
     samples: int = 48

@@ -91,8 +91,8 @@ def sent_by(form: Tensor, points: Tree) -> Tree:
 
 
 def scores_of_shared(landscape: Landscape, points: Tree, known: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Scores (count, batch, forms) of points (count, batch, *point), equal ones evaluated once, and which of them
-    (count, batch) equal none before.
+    """Scores (count, batch, forms) of points (count, batch, *point), and which of them (count, batch) are the first of
+    their kind. Equal points of an input are evaluated once.
 
     Args:
         known: scores (n, batch, forms) of the first n points of every input, which are not evaluated again.

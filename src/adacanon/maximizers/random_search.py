@@ -19,6 +19,13 @@ class RandomSearch(CandidateSearch):
 
     Args:
         samples: K.
+
+    Example:
+        >>> from adacanon import Canonicalized
+        >>> from adacanon.points import PointNet, Rotations
+        >>> model = Canonicalized(PointNet(4), Rotations(), RandomSearch(50)).eval()
+        >>> model(torch.randn(2, 9, 3)).shape
+        torch.Size([2, 4])
     """
 
     samples: int = 50

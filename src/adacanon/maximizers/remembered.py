@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found, Maximizer
+from adacanon.core.maximizer import Found, Maximizer, as_maximizer
 from adacanon.core.pytree import Tree, map_tensors, tensors, where
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import CandidateSearch, best_in_block, better, check_candidates
@@ -111,7 +111,7 @@ class Remembered(CandidateSearch):
     """
 
     def __init__(self, search: Maximizer, samples: int, slots: int | None = None) -> None:
-        self.search, self.memory = search, Memory(samples, slots)
+        self.search, self.memory = as_maximizer(search), Memory(samples, slots)
 
     def __repr__(self) -> str:
         return f"Remembered({self.search!r}, samples={self.memory.samples}, slots={self.memory.slots})"

@@ -8,25 +8,34 @@ import torch
 from torch import nn
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found, Maximizer
+from adacanon.core.maximizer import Found, Maximizer, as_maximizer
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import better
 
 
 @dataclass(frozen=True)
 class Restarts(Maximizer):
-    """The best outcome, per input and form, of ``times`` independent runs of another maximizer."""
+    """The best outcome, per input and form, of ``times`` independent runs of another search.
 
-    maximizer: Maximizer
+    Example:
+        >>> from adacanon import Canonicalized, SampleAndRefine
+        >>> from adacanon.points import PointNet, Rotations
+        >>> model = Canonicalized(PointNet(4), Rotations(), Restarts(SampleAndRefine(10, 1), 2)).eval()
+        >>> model(torch.randn(2, 9, 3)).shape
+        torch.Size([2, 4])
+    """
+
+    search: Maximizer
     times: int = 2
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "search", as_maximizer(self.search))
         if self.times < 1:
             raise InputError(f"Restarts needs times >= 1, got {self.times}")
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
-        runs = (self.maximizer.maximize(landscape, generator=generator) for _ in range(self.times))
+        runs = (self.search.maximize(landscape, generator=generator) for _ in range(self.times))
         return reduce(better, runs)
 
     def saved(self) -> Iterator[nn.Module]:
-        return self.maximizer.saved()
+        return self.search.saved()

@@ -21,10 +21,17 @@ class SampleAndRefine(Maximizer):
         steps: gradient steps.
         step_size: length of the first step, as a share of the diameter of the space.
         method: "riemannian" walks on the space; "projected" steps in the ambient space and projects back.
-        every: refine every draw instead of the best one only. Dearer by a factor of about K; no jumps where the best
-            draw changes.
+        every: refine every draw instead of the best one only. This is about K times as expensive, and does not jump
+            where the best draw changes.
         reduced: find the best draw in bfloat16 where the hardware has it; its value, and all after it, is in full
             precision. Meant for training: rounding decides between draws that are nearly equal.
+
+    Example:
+        >>> from adacanon import Canonicalized
+        >>> from adacanon.points import PointNet, Rotations
+        >>> model = Canonicalized(PointNet(4), Rotations(), SampleAndRefine(50, steps=3)).eval()
+        >>> model(torch.randn(2, 9, 3)).shape
+        torch.Size([2, 4])
     """
 
     samples: int = 50

@@ -27,7 +27,7 @@ class CandidateSearch(Maximizer):
 
     @abstractmethod
     def limited(self, count: int) -> Self:
-        """The same search with at most so many candidates."""
+        """The same search with at most ``count`` candidates."""
 
     def learn(self, landscape: Landscape, found: Found) -> None:
         """Take note of an outcome, for the next call."""

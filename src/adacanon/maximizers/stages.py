@@ -41,7 +41,14 @@ class Survivors:
 
 
 class Stage(ABC):
-    """Compares the candidates that are left on a view of ``size`` points or pixels, and keeps some of them."""
+    """Compares the candidates that are left on a view of the input, and keeps some of them.
+
+    Example:
+        >>> from adacanon import CoarseToFine, RandomSearch
+        >>> stages = (ClimbStage(64, 8, steps=3), CompareStage(128))
+        >>> [stage.view for stage in CoarseToFine(RandomSearch(200), 32, stages=stages).stages]
+        [64, 128]
+    """
 
     @property
     @abstractmethod
