@@ -297,11 +297,11 @@ def test_a_search_of_ones_own_serves_everywhere(wrap: Callable[[Any], Any]) -> N
     model = Canonicalized(cloud_network(), Rotations(), wrap(Own())).eval()
     expected = Canonicalized(cloud_network(), Rotations(), RandomSearch(6)).eval()
     assert torch.equal(model(clouds()), expected(clouds()))
-    with pytest.raises(InputError, match="cannot keep a budget|needs a search over a set of candidates"):
+    with pytest.raises(InputError, match=r"cannot keep a budget|needs a search over a set of candidates"):
         model(clouds(), budget=3)
 
 
 @pytest.mark.parametrize("wrap", [lambda own: Restarts(own), lambda own: Remembered(own, 9), SubsetSearch])
 def test_what_is_no_search_is_refused_at_once(wrap: Callable[[Any], Any]) -> None:
-    with pytest.raises(InputError, match="method maximize|set of candidates"):
+    with pytest.raises(InputError, match=r"method maximize|set of candidates"):
         wrap(RandomSearch)
