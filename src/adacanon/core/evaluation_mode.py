@@ -7,7 +7,7 @@ same parameters, buffers and everything else, whose flags are down. The flags of
 
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import Enum
 from functools import partial
@@ -21,6 +21,9 @@ from torch import Tensor, nn
 Network = Callable[..., Tensor]
 
 _ATOMS = (type(None), str, bytes, Number, Enum, Tensor, type, types.ModuleType, types.BuiltinFunctionType)
+_COMMON = frozenset((type(None), bool, int, float, str, Tensor, nn.Parameter))
+"""The same, where no look at base classes is needed."""
+
 _OWN = ("_parameters", "_buffers")
 """Attributes of a module that hold no modules and that a twin shares with it as they are."""
 
@@ -108,7 +111,7 @@ def _is_plain(module: nn.Module) -> bool:
 
 def _twinned(value: Any, twins: dict[int, nn.Module], seen: dict[int, Any]) -> Any:
     """The same with twins in the place of modules; the same object if there are none in it."""
-    if isinstance(value, _ATOMS):
+    if type(value) in _COMMON or isinstance(value, _ATOMS):
         return value
     if id(value) in twins:
         return twins[id(value)]
@@ -116,6 +119,8 @@ def _twinned(value: Any, twins: dict[int, nn.Module], seen: dict[int, Any]) -> A
         return seen[id(value)]
     seen[id(value)] = value
     parts = _parts(value)
+    if not parts:
+        return value
     twinned = [_twinned(part, twins, seen) for part in parts]
     if all(new is old for new, old in zip(twinned, parts, strict=True)):
         return value
@@ -124,7 +129,7 @@ def _twinned(value: Any, twins: dict[int, nn.Module], seen: dict[int, Any]) -> A
 
 def _parts(value: Any) -> list[Any]:
     """What an object refers to."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return list(value.values())
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
