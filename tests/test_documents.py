@@ -77,6 +77,12 @@ def test_the_code_on_searches_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("torch.Size([4, 10, 3, 3])\n24.0 ")
 
 
+def test_the_code_on_graphs_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), flags=re.S)
+    exec(compile(block, "graphs.md", "exec"), {})
+    assert capsys.readouterr().out == "torch.Size([8, 3])\n"
+
+
 def test_the_code_on_speed_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "speed.md").read_text(), flags=re.S)
     exec(compile(block, "speed.md", "exec"), {})
