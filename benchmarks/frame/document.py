@@ -13,6 +13,7 @@ from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
 from adacanon.runs.runner import summary_of
+from benchmarks.frame import overview
 from benchmarks.frame.measure import Row, text
 from benchmarks.graphs import against_baselines, fast_accuracy, kept_epoch
 from benchmarks.searches import search_errors
@@ -28,7 +29,8 @@ LEFT_OUT = {"search_errors": search_errors.TIME}
 def tables() -> dict[str, str]:
     """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
     from_records = {
-        module.__name__.rpartition(".")[2]: module for module in (against_baselines, fast_accuracy, kept_epoch)
+        module.__name__.rpartition(".")[2]: module
+        for module in (overview, against_baselines, fast_accuracy, kept_epoch)
     }
     rows = {name: _markdown(module.rows()) for name, module in from_records.items()}
     if BENCH.exists():
