@@ -1,7 +1,7 @@
 """The change of basis within each band (paper: section "Anisotropic nonlinear spectral filters")."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,11 +10,11 @@ from torch import Tensor
 from adacanon.core.family import Family, Fused, Searches
 from adacanon.core.pytree import Tree
 from adacanon.errors import InputError, ShapeError
+from adacanon.graphs.band_search import band_search
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
 from adacanon.graphs.spectral_mlp import Pullback, SpectralMLP
-from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
 
@@ -68,9 +68,7 @@ class BandRotations(Family):
         return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, dtype=dtype)
 
     def searches(self) -> Searches:
-        """Networks are close to linear in the blocks, so that long steps find most."""
-        search = SampleAndRefine(samples=32, step_size=1.0)
-        return search, replace(search, reduced=True)
+        return band_search(), band_search(reduced=True)
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tree:
         rotated = u @ g.factors[owner]

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
 from adacanon.errors import InputError, ShapeError, UnknownNameError
+from adacanon.graphs.band_search import SHARED_DRAWS
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
-from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
 Pooling = Literal["mean", "sum"]
 
@@ -110,6 +110,8 @@ def node_anlsf(
     node_layers: int = 0,
     pooling: Pooling = "mean",
     maximizer: Maximizer | None = None,
+    in_training: Maximizer | None = None,
+    redraw: int = SHARED_DRAWS,
     seed: int = 0,
 ) -> Canonicalized:
     """Node-level A-NLSF, pooled to classify graphs and canonicalized over the choice of basis in every band.
@@ -126,15 +128,18 @@ def node_anlsf(
         layers: linear layers of the spectral MLP.
         node_layers: linear layers on the node features before pooling.
         pooling: "mean" or "sum" over nodes.
-        maximizer: 32 draws and three long refinement steps if not given.
+        maximizer: 32 draws and one long refinement step if not given.
+        in_training: another search for training mode.
+        redraw: training steps that share their draws.
     """
     if not isinstance(family, NodeRotations):
         raise InputError(f"node_anlsf needs NodeRotations, got {family!r}. Hint: NodeRotations(dyadic(8), rows=4)")
     rows = sum(family.rows_per_band)
     filter = NodeFilter(rows, channels, features=features, hidden=hidden, layers=layers)
     network = NodeClassifier(filter, classes=classes, layers=node_layers, pooling=pooling)
-    search = maximizer or SampleAndRefine(samples=32, step_size=1.0)
-    return Canonicalized(network, family, search, chunk=PAIRS_PER_CHUNK, seed=seed)
+    return Canonicalized(
+        network, family, maximizer, in_training=in_training, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw
+    )
 
 
 def node_embeddings(model: Canonicalized, g: Any, *, classes: Tensor | None = None) -> Tensor:

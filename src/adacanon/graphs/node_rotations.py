@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import register_dataclass
 
-from adacanon.core.family import Family
+from adacanon.core.family import Family, Searches
 from adacanon.errors import ShapeError
 from adacanon.graphs.band_rotations import BandRotations
+from adacanon.graphs.band_search import band_search
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients
@@ -95,6 +96,10 @@ class NodeRotations(Family):
 
     def space(self, g: NodeCoefficients) -> OrthogonalBlocks:
         return self._graph_level().space(g.coefficients)
+
+    def searches(self) -> Searches:
+        """The search of the graph level; draws are ranked in full precision in training too, as in the tables."""
+        return band_search(), None
 
     def transform(self, g: NodeCoefficients, u: Tensor, owner: Tensor) -> NodeForms:
         factors = g.coefficients.factors
