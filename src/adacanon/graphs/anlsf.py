@@ -34,6 +34,15 @@ def anlsf(
         in_training: another search for training mode; if no maximizer is given, the same one with draws ranked in
             bfloat16.
         redraw: training steps that share their draws.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Batch, Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> model = anlsf(BandRotations(dyadic(4), rows=2), channels=3, classes=2)
+        >>> model(Batch.from_data_list([path, path])).shape
+        torch.Size([2, 2])
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)
     return Canonicalized(

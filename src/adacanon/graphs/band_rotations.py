@@ -33,6 +33,15 @@ class BandRotations(Family):
 
     Shape:
         transform gives (pairs, :math:`\sum_k J_k`, channels), beside the invariants of each graph if there are any.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> family = BandRotations(dyadic(4), rows=2)
+        >>> g = family.prepare([path, path])
+        >>> family.space(g).identity().shape
+        torch.Size([2, 4, 2, 2])
     """
 
     partition: Partition
