@@ -53,7 +53,7 @@ def test_a_family_with_coarse_views_and_no_anchors_gets_coarse_to_fine() -> None
 
 def test_bands_get_sample_and_refine() -> None:
     model = Canonicalized(SpectralMLP(4, 2, classes=3), BandRotations(uniform(2), rows=2))
-    search = SampleAndRefine(samples=32, step_size=1.0)
+    search = SampleAndRefine(samples=32, steps=1, step_size=10.0)
     assert (model.maximizer, model.in_training) == (search, replace(search, reduced=True))
 
 

@@ -143,6 +143,21 @@ class TestNodeCoefficients:
 
 
 class TestNodeRotations:
+    def test_they_name_a_search_of_their_own(self) -> None:
+        torch.manual_seed(0)
+        network = NodeClassifier(NodeFilter(4 * ROWS, 3, features=5, hidden=16), classes=3)
+        model = Canonicalized(network, NodeRotations(PARTITION, rows=ROWS)).eval()
+        assert model.maximizer == SampleAndRefine(samples=32, steps=1, step_size=10.0)
+        assert model.in_training is None
+        graphs = some_graphs()
+        found = model.canonicalize(graphs)
+        assert found.logits.shape == (len(graphs), 3)
+        drawn = (
+            Canonicalized(network, NodeRotations(PARTITION, rows=ROWS), RandomSearch(32)).eval().canonicalize(graphs)
+        )
+        assert bool((found.logits >= drawn.logits - 1e-6).all())
+        assert float((found.logits - drawn.logits).mean()) > 0
+
     def test_the_contract_of_a_family(self) -> None:
         checked = check_family(NodeRotations(PARTITION, rows=ROWS), exact(some_graphs()))
         assert {"pairs", "purity", "continuity", "equicontinuity", "gradients"} <= set(checked)

@@ -14,10 +14,12 @@ from adacanon.data.graph_batches import GraphBatches
 from adacanon.data.tu import NAMES, load_tu
 from adacanon.graphs import (
     BandRotations,
+    EncodedANLSF,
     NodeRotations,
     anlsf,
     band_coefficients,
     dyadic,
+    framed_graphs,
     node_anlsf,
     node_coefficients,
 )
@@ -36,6 +38,10 @@ READERS: dict[str, Reader] = {
     "coefficients": lambda graphs: band_coefficients(graphs, PARTITION),
     "node coefficients": lambda graphs: node_coefficients(graphs, PARTITION),
     "frames": lambda graphs: band_frames(graphs, PARTITION),
+    "framed graphs": lambda graphs: framed_graphs(graphs, PARTITION),
+    "encoded A-NLSF": lambda graphs: EncodedANLSF(graphs[0].x.shape[1], classes=2, width=8, hidden=8).eval()(
+        Batch.from_data_list(graphs)
+    ),
     "A-NLSF": lambda graphs: model(graphs[0].x.shape[1])(Batch.from_data_list(graphs)),
     "node-level A-NLSF": lambda graphs: node_anlsf(
         NodeRotations(PARTITION, rows=2), graphs[0].x.shape[1], classes=2

@@ -1,1 +1,38 @@
 """Data sets, one file per source."""
+
+from adacanon.data.arrays import normalised
+from adacanon.data.graph_batches import GraphBatches
+from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict, torus_edges
+from adacanon.data.images import ImageDataset, Images, load_images
+from adacanon.data.importing import Imported, import_folder
+from adacanon.data.labelled import Labelled, load_labelled
+from adacanon.data.modelnet import Clouds, ModelNet, load_modelnet
+from adacanon.data.official_images import import_images
+from adacanon.data.shapenet import ShapeNetParts, Shapes, load_shapenet
+from adacanon.data.tu import GraphDataset, load_tu, read_tu
+
+__all__ = [
+    "Clouds",
+    "GraphBatches",
+    "GraphDataset",
+    "GridOrientation",
+    "ImageDataset",
+    "Images",
+    "Imported",
+    "Labelled",
+    "ModelNet",
+    "ShapeNetParts",
+    "Shapes",
+    "grid_orientation",
+    "grid_orientation_strict",
+    "import_folder",
+    "import_images",
+    "load_images",
+    "load_labelled",
+    "load_modelnet",
+    "load_shapenet",
+    "load_tu",
+    "normalised",
+    "read_tu",
+    "torus_edges",
+]

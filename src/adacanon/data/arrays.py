@@ -141,6 +141,10 @@ def normalised(points: Tensor) -> Tensor:
 
     Shape:
         (..., points, channels) -> the same
+
+    Example:
+        >>> normalised(torch.tensor([[0.0, 0.0], [4.0, 0.0]])).tolist()
+        [[-1.0, 0.0], [1.0, 0.0]]
     """
     return _normalise(points.clone())
 

@@ -17,6 +17,11 @@ class GridOrientation:
         signals: (samples, nodes, 2)
         labels: 0 if both channels oscillate along x, 1 if the second oscillates along y.
         edge_index: (2, 4 * nodes), every edge in both directions.
+
+    Example:
+        >>> task = grid_orientation(4, size=8, period=4, generator=torch.Generator().manual_seed(0))
+        >>> task.signals.shape, sorted(task.labels.tolist())
+        (torch.Size([4, 64, 2]), [0, 0, 1, 1])
     """
 
     signals: Tensor
@@ -30,6 +35,11 @@ def grid_orientation(
 ) -> GridOrientation:
     r"""Channel 1 is :math:`\sin(2\pi x/T)` on the left half, channel 2 is :math:`\sin(2\pi x/T)` (class 0) or
     :math:`\sin(2\pi y/T)` (class 1) on the right half, each with Gaussian noise of deviation sigma on its support.
+
+    Example:
+        >>> task = grid_orientation(4, size=8, period=4, generator=torch.Generator().manual_seed(0))
+        >>> task.signals.shape, task.edge_index.shape
+        (torch.Size([4, 64, 2]), torch.Size([2, 256]))
     """
     x, _ = _coordinates(size)
     return _task(samples, size, period, noise, (x < size // 2, x >= size // 2), (0, 0, 0), generator)
@@ -44,6 +54,11 @@ def grid_orientation_strict(
     not, so that a count of local patterns tells the classes apart. A square window holding one full period looks the
     same along x and along y: each channel alone carries no information, and only the relation between the two
     channels does.
+
+    Example:
+        >>> task = grid_orientation_strict(4, size=8, period=4, generator=torch.Generator().manual_seed(0))
+        >>> task.signals.shape
+        torch.Size([4, 64, 2])
     """
     x, y = _coordinates(size)
     x0, x1, y0 = size // 4 - period // 2, 3 * size // 4 - period // 2, size // 2 - period // 2
@@ -55,7 +70,12 @@ def grid_orientation_strict(
 
 
 def torus_edges(size: int) -> Tensor:
-    """Each node of a size x size torus with its four neighbours, (2, 4 * size²)."""
+    """Each node of a size x size torus with its four neighbours, (2, 4 * size²).
+
+    Example:
+        >>> torus_edges(3).shape
+        torch.Size([2, 36])
+    """
     x, y = _coordinates(size)
     steps = ((1, 0), (-1, 0), (0, 1), (0, -1))
     targets = [((x + dx) % size) * size + (y + dy) % size for dx, dy in steps]

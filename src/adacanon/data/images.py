@@ -45,6 +45,11 @@ class Images:
         pixels: (samples, channels, height, width) in bytes.
         labels: (samples,) in 0 .. classes - 1.
         index: (samples,), places in the official order.
+
+    Example:
+        >>> part = Images(torch.full((2, 1, 28, 28), 255, dtype=torch.uint8), torch.tensor([3, 7]), torch.arange(2))
+        >>> part.scaled(slice(1)).shape, float(part.scaled().max())
+        (torch.Size([1, 1, 28, 28]), 1.0)
     """
 
     pixels: Tensor
@@ -62,6 +67,11 @@ class ImageDataset:
 
     Attributes:
         subset: whether some of the official images are left out; then say so wherever a result is shown.
+
+    Example:
+        >>> part = Images(torch.zeros(2, 1, 28, 28, dtype=torch.uint8), torch.tensor([0, 1]), torch.arange(2))
+        >>> ImageDataset("mnist", part, part, tuple("0123456789"), subset=True).train.labels
+        tensor([0, 1])
     """
 
     name: str
@@ -77,6 +87,14 @@ def load_images(name: str, *, folder: Path | None = None) -> ImageDataset:
     Args:
         name: cifar10, cifar100 or mnist.
         folder: of data sets; ``ADACANON_DATA`` or, for imported ones, the cache folder, if not given.
+
+    Example:
+        >>> load_images("mnist").train.pixels.shape  # doctest: +SKIP
+        torch.Size([60000, 1, 28, 28])
+        >>> load_images("imagenet")
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.UnknownNameError: Data sets of images are cifar10, cifar100, mnist, got 'imagenet'
     """
     layout = layout_of(name)
     keys = KEYS if name == "mnist" else (*KEYS, "class_names")

@@ -26,6 +26,10 @@ class Labelled:
         inputs: images (samples, channels, height, width) with values in [0, 1], or clouds (samples, points, 3).
         labels: (samples,).
         class_names: in the order of the labels, or None if they are not known.
+
+    Example:
+        >>> Labelled(torch.rand(3, 1, 28, 28), torch.tensor([0, 1, 0]), ("cat", "dog")).inputs.shape
+        torch.Size([3, 1, 28, 28])
     """
 
     inputs: Tensor
@@ -56,6 +60,13 @@ def load_labelled(
         size: resize images to this side.
         channels: 3 gives grey images three equal channels, 1 averages those of colour images.
         seed: of the draw.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     np.savez(f"{folder}/digits.npz", images=np.zeros((4, 8, 8), np.uint8), labels=np.array([0, 1, 2, 1]))
+        ...     load_labelled(Path(folder) / "digits.npz", channels=3).inputs.shape
+        torch.Size([4, 3, 8, 8])
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit must be a positive number of samples, got {limit}")

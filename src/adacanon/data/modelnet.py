@@ -33,6 +33,11 @@ class Clouds:
         points: (samples, points, 3) in float32, centred in the unit ball.
         labels: (samples,) in 0 .. classes - 1.
         ids: names of the shapes.
+
+    Example:
+        >>> part = Clouds(torch.randn(3, 64, 3), torch.tensor([0, 1, 0]), ("chair_1", "desk_1", "chair_2"))
+        >>> part.where(part.labels == 0).ids
+        ('chair_1', 'chair_2')
     """
 
     points: Tensor
@@ -46,7 +51,13 @@ class Clouds:
 
 @dataclass(frozen=True)
 class ModelNet:
-    """Training and test part, and the names of the classes in the order of their labels."""
+    """Training and test part, and the names of the classes in the order of their labels.
+
+    Example:
+        >>> part = Clouds(torch.randn(4, 64, 3), torch.tensor([0, 1, 0, 1]), ("a", "b", "c", "d"))
+        >>> ModelNet(part, part, ("chair", "desk")).held_out(every=2).test.ids
+        ('a', 'c')
+    """
 
     train: Clouds
     test: Clouds
@@ -65,6 +76,14 @@ def load_modelnet(classes: Literal[40, 10] = 40, points: int = 1024, *, folder: 
         classes: 10 keeps the shapes that are marked as ModelNet10, and numbers their classes anew.
         points: so many of every cloud are kept, the first ones; then the cloud is :func:`normalised`.
         folder: of data sets; ``ADACANON_DATA`` if not given.
+
+    Example:
+        >>> load_modelnet(10, points=128).train.points.shape  # doctest: +SKIP
+        torch.Size([3991, 128, 3])
+        >>> load_modelnet(7)
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.InputError: ModelNet comes with 40 classes or 10 of them, got classes=7
     """
     if classes not in (CLASSES, SUBSET):
         raise InputError(f"ModelNet comes with {CLASSES} classes or {SUBSET} of them, got classes={classes}")

@@ -43,6 +43,14 @@ def import_images(name: str, source: str | Path, *, folder: Path | None = None) 
 
     Returns:
         the file, on the disk as a whole or not at all.
+
+    Example:
+        >>> import_images("cifar10", "cifar-10-python.tar.gz").name  # doctest: +SKIP
+        'cifar10.npz'
+        >>> import_images("cifar10", "no-such-file.tar.gz")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.DataError: no-such-file.tar.gz is missing. Hint: fetch it from the page of ...
     """
     layout, source = layout_of(name), Path(source)
     if not source.exists():

@@ -29,6 +29,12 @@ class Shapes:
         categories: (shapes,) in 0 .. 15.
         labels: the part of every point, (shapes, points) in 0 .. 49.
         ids: names of the shapes.
+
+    Example:
+        >>> labels = torch.zeros(2, 64, dtype=torch.int64)
+        >>> part = Shapes(torch.randn(2, 64, 3), torch.tensor([0, 4]), labels, ("plane_1", "chair_1"))
+        >>> part.points.shape, part.labels.shape
+        (torch.Size([2, 64, 3]), torch.Size([2, 64]))
     """
 
     points: Tensor
@@ -44,6 +50,12 @@ class ShapeNetParts:
     Attributes:
         category_names: in the order of their numbers.
         parts: which parts a category has, (categories, parts), True for its own.
+
+    Example:
+        >>> labels = torch.zeros(2, 64, dtype=torch.int64)
+        >>> part = Shapes(torch.randn(2, 64, 3), torch.tensor([0, 1]), labels, ("plane_1", "bag_1"))
+        >>> ShapeNetParts(part, part, part, ("Airplane", "Bag"), torch.ones(2, 3, dtype=torch.bool)).category_names
+        ('Airplane', 'Bag')
     """
 
     train: Shapes
@@ -59,6 +71,14 @@ def load_shapenet(points: int = 1024, *, folder: Path | None = None) -> ShapeNet
     Args:
         points: so many of every shape are kept, the first ones; then it is normalised.
         folder: of data sets; ``ADACANON_DATA`` if not given.
+
+    Example:
+        >>> load_shapenet(points=512).test.labels.shape  # doctest: +SKIP
+        torch.Size([2874, 512])
+        >>> load_shapenet(points=0)
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.InputError: A cloud needs at least one point, got points=0
     """
     if points < 1:
         raise InputError(f"A cloud needs at least one point, got points={points}")

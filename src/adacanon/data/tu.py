@@ -23,7 +23,14 @@ NAMES = ("MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "NCI1")
 
 @dataclass(frozen=True)
 class GraphDataset:
-    """Graphs as torch-geometric ``Data`` objects with one-hot features, and their classes 0 .. classes - 1."""
+    """Graphs as torch-geometric ``Data`` objects with one-hot features, and their classes 0 .. classes - 1.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> pair = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> GraphDataset("pairs", [pair, pair], torch.tensor([0, 1]), classes=2).channels
+        2
+    """
 
     name: str
     graphs: list[Any]
@@ -58,7 +65,16 @@ class Statistics:
 
 
 def load_tu(name: str, *, features: Features = "labels") -> GraphDataset:
-    """A data set from ``ADACANON_DATA/TUDataset``, or fetched by torch-geometric into the cache folder."""
+    """A data set from ``ADACANON_DATA/TUDataset``, or fetched by torch-geometric into the cache folder.
+
+    Example:
+        >>> load_tu("MUTAG").graphs[0]  # doctest: +SKIP
+        Data(x=[17, 7], edge_index=[2, 38], y=[1], num_nodes=17)
+        >>> load_tu("PTC")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.UnknownNameError: TU data sets are MUTAG, ...; got 'PTC'. Hint: PTC in the paper is PTC_MR
+    """
     return read_tu(raw_folder(_known(name)), name, features=features)
 
 
@@ -80,7 +96,17 @@ def raw_folder(name: str) -> Path:
 
 
 def read_tu(folder: Path, name: str, *, features: Features = "labels") -> GraphDataset:
-    """Parse a folder of TU text files, checking every count."""
+    r"""Parse a folder of TU text files, checking every count.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> files = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "5\n7\n"}
+        >>> with TemporaryDirectory() as folder:
+        ...     for name, text in files.items():
+        ...         _ = Path(folder, f"PAIRS_{name}.txt").write_text(text)
+        ...     read_tu(Path(folder), "PAIRS").labels
+        tensor([0, 1])
+    """
     indicator, labels, edges = _structure(folder, name)
     x = _node_features(folder, name, len(indicator), features)
     classes, y = np.unique(labels, return_inverse=True)

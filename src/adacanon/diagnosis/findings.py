@@ -23,6 +23,14 @@ class Searched:
         recovered_error: standard error of ``recovered``, over samples.
         cost: accuracy of the network alone on inputs as given minus that under the search, in points.
         cost_error: standard error of ``cost``, over samples.
+
+    Example:
+        >>> import torch
+        >>> from adacanon import doctor
+        >>> network, batches = torch.nn.Flatten(), [(torch.rand(4, 2, 1, 1), torch.tensor([0, 1, 1, 0]))]
+        >>> found = doctor(network, batches, families=["reflection"], candidates=(1, 2)).findings[0].searched
+        >>> [(searched.candidates, searched.passes) for searched in found]
+        [(1, 1), (2, 2)]
     """
 
     candidates: int
@@ -42,6 +50,14 @@ class Example:
 
     Attributes:
         truth: the label; ``before`` and ``after`` are what is predicted without and with the search.
+
+    Example:
+        >>> import torch
+        >>> from adacanon import doctor
+        >>> network, batches = torch.nn.Flatten(), [(torch.rand(4, 2, 1, 1), torch.tensor([0, 1, 1, 0]))]
+        >>> finding = doctor(network, batches, families=["reflection"], candidates=(2,)).findings[0]
+        >>> len(finding.examples), finding.examples[0].given.shape
+        (4, torch.Size([2, 1, 1]))
     """
 
     given: Tensor
@@ -66,6 +82,14 @@ class Finding:
         doubtful: too little is right on inputs as given for a fall to show, see ``Order``.
         searched: for each number of candidates.
         examples: some that the search rescues and some that it spoils, where there are any.
+
+    Example:
+        >>> import torch
+        >>> from adacanon import doctor
+        >>> network, batches = torch.nn.Flatten(), [(torch.rand(4, 2, 1, 1), torch.tensor([0, 1, 1, 0]))]
+        >>> finding = doctor(network, batches, families=["reflection"], candidates=(2,)).findings[0]
+        >>> finding.family, finding.changed, finding.fall
+        ('reflection', 0.0, 0.0)
     """
 
     family: str
@@ -94,6 +118,14 @@ class Diagnosis:
         order: whether labels count classes as the network does.
         findings: one for each family.
         seconds: that it took.
+
+    Example:
+        >>> import torch
+        >>> from adacanon import doctor
+        >>> network, batches = torch.nn.Flatten(), [(torch.rand(4, 2, 1, 1), torch.tensor([0, 1, 1, 0]))]
+        >>> found = doctor(network, batches, families=["reflection"], candidates=(2,))
+        >>> found.samples, found.classes, found.page()[:15]
+        (4, 2, '<!doctype html>')
     """
 
     model: str

@@ -26,6 +26,11 @@ def load_model(name: str, *, trust: bool = False, weights: Path | None = None) -
             network; or the file of a TorchScript or ``torch.export`` program.
         trust: run a program that a file holds. Without it a file is looked at, but never executed.
         weights: a file of weights to be loaded into the network of a factory; it is never executed.
+
+    Example:
+        >>> network = load_model("torch.nn:Flatten")
+        >>> network(torch.zeros(1, 3, 2, 2)).shape, network.training
+        (torch.Size([1, 12]), False)
     """
     path = Path(name)
     if path.exists() or path.suffix in FILES:

@@ -12,7 +12,12 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of similar confidence: their share of all, mean confidence and accuracy, in percent."""
+    """Predictions of similar confidence: their share of all, mean confidence and accuracy, in percent.
+
+    Example:
+        >>> reading(torch.tensor([[2.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 0])).bins[0].accuracy
+        50.0
+    """
 
     share: float
     confidence: float
@@ -29,6 +34,11 @@ class Reading:
         calibration_error: :math:`\sum_b \mathrm{share}_b |\mathrm{accuracy}_b - \mathrm{confidence}_b|` over bins of
             equal width (expected calibration error).
         bins: those that are not empty.
+
+    Example:
+        >>> read = reading(torch.tensor([[2.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 0]))
+        >>> read.accuracy, round(read.confidence, 1)
+        (50.0, 88.1)
     """
 
     accuracy: float
@@ -65,6 +75,11 @@ class Order:
             Each half of the samples is judged by what the other half shows.
         doubtful: accuracy is not above chance by more than two standard errors, or it is below half of ``reordered``
             and the difference is larger than two standard errors.
+
+    Example:
+        >>> order = order_of(torch.eye(3).repeat(4, 1), torch.tensor([1, 2, 0]).repeat(4))
+        >>> order.reordered, order.doubtful
+        (100.0, True)
     """
 
     chance: float

@@ -5,6 +5,8 @@ from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients, coefficients_of
 from adacanon.graphs.directional import directional_filter
+from adacanon.graphs.encoded_anlsf import EncodedANLSF
+from adacanon.graphs.framed_graphs import FramedGraphs, framed_graphs
 from adacanon.graphs.node_anlsf import NodeClassifier, NodeFilter, node_anlsf, node_embeddings
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients, node_coefficients_of
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
@@ -14,6 +16,8 @@ from adacanon.graphs.spectral_mlp import SpectralMLP
 __all__ = [
     "BandCoefficients",
     "BandRotations",
+    "EncodedANLSF",
+    "FramedGraphs",
     "NodeClassifier",
     "NodeCoefficients",
     "NodeFilter",
@@ -27,6 +31,7 @@ __all__ = [
     "coefficients_of",
     "directional_filter",
     "dyadic",
+    "framed_graphs",
     "node_anlsf",
     "node_coefficients",
     "node_coefficients_of",

@@ -3,6 +3,7 @@
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
 from adacanon.graphs.band_rotations import BandRotations
+from adacanon.graphs.band_search import SHARED_DRAWS
 from adacanon.graphs.spectral_mlp import SpectralMLP
 
 PAIRS_PER_CHUNK = 2048
@@ -18,7 +19,7 @@ def anlsf(
     layers: int = 3,
     maximizer: Maximizer | None = None,
     in_training: Maximizer | None = None,
-    redraw: int = 1,
+    redraw: int = SHARED_DRAWS,
     seed: int = 0,
 ) -> Canonicalized:
     """A-NLSF: an MLP on spectral coefficients, canonicalized over the choice of basis in every band.
@@ -29,9 +30,19 @@ def anlsf(
         family: bands, rows per band and shift operator.
         channels: node features.
         classes: D.
-        maximizer: 32 draws and three long refinement steps if not given.
-        in_training: another search for training mode.
+        maximizer: 32 draws and one long refinement step if not given.
+        in_training: another search for training mode; if no maximizer is given, the same one with draws ranked in
+            bfloat16.
         redraw: training steps that share their draws.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Batch, Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> model = anlsf(BandRotations(dyadic(4), rows=2), channels=3, classes=2)
+        >>> model(Batch.from_data_list([path, path])).shape
+        torch.Size([2, 2])
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)
     return Canonicalized(

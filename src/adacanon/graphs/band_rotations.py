@@ -1,7 +1,7 @@
 """The change of basis within each band (paper: section "Anisotropic nonlinear spectral filters")."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,11 +10,11 @@ from torch import Tensor
 from adacanon.core.family import Family, Fused, Searches
 from adacanon.core.pytree import Tree
 from adacanon.errors import InputError, ShapeError
+from adacanon.graphs.band_search import band_search
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
 from adacanon.graphs.spectral_mlp import Pullback, SpectralMLP
-from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
 
@@ -33,6 +33,15 @@ class BandRotations(Family):
 
     Shape:
         transform gives (pairs, :math:`\sum_k J_k`, channels), beside the invariants of each graph if there are any.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> family = BandRotations(dyadic(4), rows=2)
+        >>> g = family.prepare([path, path])
+        >>> family.space(g).identity().shape
+        torch.Size([2, 4, 2, 2])
     """
 
     partition: Partition
@@ -68,9 +77,7 @@ class BandRotations(Family):
         return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, dtype=dtype)
 
     def searches(self) -> Searches:
-        """Networks are close to linear in the blocks, so that long steps find most."""
-        search = SampleAndRefine(samples=32, step_size=1.0)
-        return search, replace(search, reduced=True)
+        return band_search(), band_search(reduced=True)
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tree:
         rotated = u @ g.factors[owner]

@@ -21,6 +21,11 @@ class Partition:
     Args:
         boundaries: :math:`b_0, \dots, b_B`.
         partial: leave out eigenvalues outside :math:`[b_0, b_B]`, instead of refusing them.
+
+    Example:
+        >>> thirds = Partition((0.0, 0.5, 1.5, 2.0))
+        >>> thirds.bands, thirds.assign(torch.tensor([0.0, 0.5, 2.0])).tolist()
+        (3, [0, 1, 2])
     """
 
     boundaries: tuple[float, ...]

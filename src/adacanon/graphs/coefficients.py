@@ -35,6 +35,14 @@ class BandCoefficients:
         sizes: :math:`M_k`, (graphs, bands).
         ranks: :math:`\mathrm{rank}\,C_k`, (graphs, bands).
         invariants: what the network sees beside the coefficients and no rotation changes, (graphs, count).
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> g = band_coefficients([path, path], dyadic(4))
+        >>> len(g), g.factors.shape, g[:1].sizes.tolist()
+        (2, torch.Size([2, 4, 2, 3]), [[1, 0, 0, 2]])
     """
 
     factors: Tensor
@@ -78,6 +86,13 @@ def band_coefficients(
         partition: the bands.
         operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
         cache: keep the spectra on disk, and of whole data sets the coefficients too.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> band_coefficients([path, path], dyadic(4)).factors.shape
+        torch.Size([2, 4, 2, 3])
     """
     graphs = list_of_graphs(graphs)
     warn_of_unread_features(graphs, edges=isinstance(operator, str))
@@ -107,7 +122,14 @@ def spectra_and_signals(
 def coefficients_of(
     pairs: Iterable[tuple[Spectrum, Tensor]], partition: Partition, *, dtype: torch.dtype = torch.float32
 ) -> BandCoefficients:
-    """The coefficients of signals on graphs whose spectra are known."""
+    """The coefficients of signals on graphs whose spectra are known.
+
+    Example:
+        >>> from adacanon.graphs import dyadic
+        >>> spectrum = spectra([torch.tensor([[1.0, -1.0], [-1.0, 1.0]])], cache=False)[0]
+        >>> coefficients_of([(spectrum, torch.ones(2, 1))], dyadic(2)).ranks.tolist()
+        [[1, 0]]
+    """
     bands = [padded_bands(spectrum, signal, partition) for spectrum, signal in pairs]
     factors, ranks = zip(*(_factors_of_some([c for c, _ in some]) for some in _portions(bands)), strict=True)
     width = max(factor.shape[2] for factor in factors)

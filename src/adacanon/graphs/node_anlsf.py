@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
 from adacanon.errors import InputError, ShapeError, UnknownNameError
+from adacanon.graphs.band_search import SHARED_DRAWS
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
-from adacanon.maximizers.sample_and_refine import SampleAndRefine
 
 Pooling = Literal["mean", "sum"]
 
@@ -32,6 +32,11 @@ class NodeFilter(nn.Module):
 
     Shape:
         forms to (pairs, nodes, features), zero at nodes that are padding.
+
+    Example:
+        >>> forms = NodeForms(torch.ones(2, 4, 3), frames=torch.ones(2, 4, 5), mask=torch.ones(2, 5, dtype=torch.bool))
+        >>> NodeFilter(rows=4, channels=3, features=6)(forms).shape
+        torch.Size([2, 5, 6])
     """
 
     def __init__(
@@ -65,6 +70,11 @@ class NodeClassifier(nn.Module):
         classes: D.
         layers: linear layers of :math:`\phi`, each followed by a ReLU; the identity if there are none.
         pooling: "mean" or "sum" over the nodes of a graph.
+
+    Example:
+        >>> forms = NodeForms(torch.ones(2, 4, 3), frames=torch.ones(2, 4, 5), mask=torch.ones(2, 5, dtype=torch.bool))
+        >>> NodeClassifier(NodeFilter(rows=4, channels=3), classes=7)(forms).shape
+        torch.Size([2, 7])
     """
 
     def __init__(self, filter: NodeFilter, *, classes: int, layers: int = 0, pooling: Pooling = "mean") -> None:
@@ -110,6 +120,8 @@ def node_anlsf(
     node_layers: int = 0,
     pooling: Pooling = "mean",
     maximizer: Maximizer | None = None,
+    in_training: Maximizer | None = None,
+    redraw: int = SHARED_DRAWS,
     seed: int = 0,
 ) -> Canonicalized:
     """Node-level A-NLSF, pooled to classify graphs and canonicalized over the choice of basis in every band.
@@ -126,15 +138,26 @@ def node_anlsf(
         layers: linear layers of the spectral MLP.
         node_layers: linear layers on the node features before pooling.
         pooling: "mean" or "sum" over nodes.
-        maximizer: 32 draws and three long refinement steps if not given.
+        maximizer: 32 draws and one long refinement step if not given.
+        in_training: another search for training mode.
+        redraw: training steps that share their draws.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> model = node_anlsf(NodeRotations(dyadic(4), rows=2), channels=3, classes=2)
+        >>> model([path, path]).shape
+        torch.Size([2, 2])
     """
     if not isinstance(family, NodeRotations):
         raise InputError(f"node_anlsf needs NodeRotations, got {family!r}. Hint: NodeRotations(dyadic(8), rows=4)")
     rows = sum(family.rows_per_band)
     filter = NodeFilter(rows, channels, features=features, hidden=hidden, layers=layers)
     network = NodeClassifier(filter, classes=classes, layers=node_layers, pooling=pooling)
-    search = maximizer or SampleAndRefine(samples=32, step_size=1.0)
-    return Canonicalized(network, family, search, chunk=PAIRS_PER_CHUNK, seed=seed)
+    return Canonicalized(
+        network, family, maximizer, in_training=in_training, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw
+    )
 
 
 def node_embeddings(model: Canonicalized, g: Any, *, classes: Tensor | None = None) -> Tensor:
@@ -149,6 +172,14 @@ def node_embeddings(model: Canonicalized, g: Any, *, classes: Tensor | None = No
 
     Shape:
         (nodes of all graphs, features), in the order of a torch-geometric ``Batch``.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> model = node_anlsf(NodeRotations(dyadic(4), rows=2), channels=3, classes=2, features=5).eval()
+        >>> node_embeddings(model, [path, path]).shape
+        torch.Size([6, 5])
     """
     filter = getattr(model.network, "filter", None)
     if filter is None:

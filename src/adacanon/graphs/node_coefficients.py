@@ -29,6 +29,14 @@ class NodeCoefficients:
         coefficients: :math:`R_k`, sizes and ranks.
         bases: :math:`W_k^\top`, (graphs, bands, largest rank, nodes); row i is zero from the rank on.
         mask: which nodes are the graph's own, (graphs, nodes).
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> g = node_coefficients([path, path], dyadic(4))
+        >>> len(g), g.bases.shape, g.mask.shape
+        (2, torch.Size([2, 4, 2, 3]), torch.Size([2, 3]))
     """
 
     coefficients: BandCoefficients
@@ -68,6 +76,13 @@ def node_coefficients(
         partition: the bands.
         operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
         cache: keep the spectra on disk.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> node_coefficients([path, path], dyadic(4)).bases.shape
+        torch.Size([2, 4, 2, 3])
     """
     graphs = list_of_graphs(graphs)
     warn_of_unread_features(graphs, edges=isinstance(operator, str))
@@ -78,7 +93,14 @@ def node_coefficients(
 def node_coefficients_of(
     pairs: Iterable[tuple[Spectrum, Tensor]], partition: Partition, *, dtype: torch.dtype = torch.float32
 ) -> NodeCoefficients:
-    """The coefficients and node vectors of signals on graphs whose spectra are known."""
+    """The coefficients and node vectors of signals on graphs whose spectra are known.
+
+    Example:
+        >>> from adacanon.graphs import dyadic, spectra
+        >>> spectrum = spectra([torch.tensor([[1.0, -1.0], [-1.0, 1.0]])], cache=False)[0]
+        >>> node_coefficients_of([(spectrum, torch.ones(2, 1))], dyadic(2)).bases.shape
+        torch.Size([1, 2, 1, 2])
+    """
     pairs = list(pairs)
     exact = coefficients_of(pairs, partition, dtype=torch.float64)
     nodes = torch.tensor([signal.shape[0] for _, signal in pairs])

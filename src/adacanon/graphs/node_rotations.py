@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import register_dataclass
 
-from adacanon.core.family import Family
+from adacanon.core.family import Family, Searches
 from adacanon.errors import ShapeError
 from adacanon.graphs.band_rotations import BandRotations
+from adacanon.graphs.band_search import band_search
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients
@@ -27,6 +28,16 @@ class NodeForms:
         coefficients: :math:`P_k(U_k^\top V_k^\top S)` of all bands, (pairs, :math:`\sum_k J_k`, channels).
         frames: the node vectors that they belong to, as rows, (pairs, :math:`\sum_k J_k`, nodes).
         mask: which nodes are the graph's own, (pairs, nodes).
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> family = NodeRotations(dyadic(4), rows=2)
+        >>> g = family.prepare(path)
+        >>> forms = family.transform(g, family.space(g).identity().float(), torch.tensor([0]))
+        >>> forms.coefficients.shape, forms.frames.shape
+        (torch.Size([1, 8, 3]), torch.Size([1, 8, 3]))
     """
 
     coefficients: Tensor
@@ -65,6 +76,14 @@ class NodeRotations(Family):
         partition: the bands.
         rows: :math:`J_k`, one number for all bands or one per band.
         operator: the shift operator with which raw graphs are decomposed.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> family = NodeRotations(dyadic(4), rows=2)
+        >>> family.space(family.prepare(path)).identity().shape
+        torch.Size([1, 4, 2, 2])
     """
 
     partition: Partition
@@ -95,6 +114,10 @@ class NodeRotations(Family):
 
     def space(self, g: NodeCoefficients) -> OrthogonalBlocks:
         return self._graph_level().space(g.coefficients)
+
+    def searches(self) -> Searches:
+        """The search of the graph level; draws are ranked in full precision in training too, as in the tables."""
+        return band_search(), None
 
     def transform(self, g: NodeCoefficients, u: Tensor, owner: Tensor) -> NodeForms:
         factors = g.coefficients.factors

@@ -20,6 +20,11 @@ class Spectrum:
 
     Shape:
         eigenvalues (nodes,), eigenvectors (nodes, nodes)
+
+    Example:
+        >>> spectrum = decompose(torch.tensor([[1.0, -1.0], [-1.0, 1.0]]))
+        >>> spectrum.eigenvalues.round().abs().tolist()
+        [0.0, 2.0]
     """
 
     eigenvalues: Tensor
@@ -27,7 +32,13 @@ class Spectrum:
 
 
 def spectra(operators: Sequence[Tensor], *, cache: bool = True) -> list[Spectrum]:
-    """The spectra of symmetric matrices; each distinct matrix is decomposed once, in whatever batches it comes."""
+    """The spectra of symmetric matrices; each distinct matrix is decomposed once, in whatever batches it comes.
+
+    Example:
+        >>> found = spectra([torch.eye(3), torch.zeros(2, 2)], cache=False)
+        >>> [spectrum.eigenvalues.tolist() for spectrum in found]
+        [[1.0, 1.0, 1.0], [0.0, 0.0]]
+    """
     digests = [_digest(matrix) for matrix in operators]
     known = _load(set(digests)) if cache else {}
     fresh = {

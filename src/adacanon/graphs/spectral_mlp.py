@@ -28,6 +28,10 @@ class SpectralMLP(nn.Module):
 
     Shape:
         coefficients (pairs, rows, channels), or a pair of them and invariants (pairs, invariants) -> (pairs, classes)
+
+    Example:
+        >>> SpectralMLP(rows=6, channels=2, classes=3, hidden=8)(torch.ones(5, 6, 2)).shape
+        torch.Size([5, 3])
     """
 
     def __init__(

@@ -46,7 +46,13 @@ class Rotations(PlaneMaps):
 
 @dataclass(frozen=True)
 class Translations(PlaneMaps):
-    """Shifts (x, y), to the right and downwards, of at most ``reach`` along each axis; the shorter side is 1."""
+    """Shifts (x, y), to the right and downwards, of at most ``reach`` along each axis; the shorter side is 1.
+
+    Example:
+        >>> image = torch.arange(4.0).reshape(1, 1, 2, 2)
+        >>> Translations(reach=0.5).transform(image, torch.tensor([[0.5, 0.0]]), torch.tensor([0]))[0, 0].tolist()
+        [[0.0, 0.0], [0.0, 2.0]]
+    """
 
     reach: float = 0.125
     outside: Outside = "zero"
@@ -66,7 +72,12 @@ class Translations(PlaneMaps):
 
 @dataclass(frozen=True)
 class Dilations(PlaneMaps):
-    r"""Dilations :math:`x \mapsto e^u x` with factors between ``smallest`` and ``largest``; points are :math:`(u,)`."""
+    r"""Dilations :math:`x \mapsto e^u x` with factors between ``smallest`` and ``largest``; points are :math:`(u,)`.
+
+    Example:
+        >>> Dilations(smallest=0.5, largest=2.0).maps(torch.tensor([[math.log(2.0)]]))[0].tolist()
+        [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    """
 
     smallest: float = 0.8
     largest: float = 1.25
@@ -92,7 +103,12 @@ class Dilations(PlaneMaps):
 
 @dataclass(frozen=True)
 class Shears(PlaneMaps):
-    r"""Shears :math:`(x, y) \mapsto (x + ay,\; bx + y)` with :math:`|a|, |b| \le \text{reach}`; points are (a, b)."""
+    r"""Shears :math:`(x, y) \mapsto (x + ay,\; bx + y)` with :math:`|a|, |b| \le \text{reach}`; points are (a, b).
+
+    Example:
+        >>> Shears(reach=0.25).maps(torch.tensor([[0.25, 0.0]]))[0].tolist()
+        [[1.0, 0.25, 0.0], [0.0, 1.0, 0.0]]
+    """
 
     reach: float = 0.25
     outside: Outside = "zero"
@@ -114,6 +130,10 @@ class Shears(PlaneMaps):
 class AffineMaps(PlaneMaps):
     r"""The affine maps :math:`x \mapsto (I + B)x + t` with entries :math:`|B_{ij}| \le \text{reach}` and
     :math:`|t_i| \le \text{shift}`, a compact set; points are :math:`(B_{11}, B_{12}, B_{21}, B_{22}, t_1, t_2)`.
+
+    Example:
+        >>> AffineMaps().maps(torch.tensor([[0.25, 0.0, 0.0, 0.25, 0.125, 0.0]]))[0].tolist()
+        [[1.25, 0.0, 0.125], [0.0, 1.25, 0.0]]
     """
 
     reach: float = 0.25
@@ -139,6 +159,11 @@ class AffineMaps(PlaneMaps):
 class Reflections(PlaneMaps):
     """The image and its mirror images: left and right exchanged (horizontal), top and bottom (vertical), or all four
     combinations (both). Points are indices, 0 being the image itself.
+
+    Example:
+        >>> image = torch.arange(4.0).reshape(1, 1, 2, 2)
+        >>> Reflections().transform(image, torch.tensor([1]), torch.tensor([0]))[0, 0].tolist()
+        [[1.0, 0.0], [3.0, 2.0]]
     """
 
     mirrors: Mirrors = "horizontal"

@@ -30,6 +30,12 @@ class PlaneMaps(Family):
     r"""Maps :math:`A_u` of the plane, acting on images by :math:`(\kappa_u g)(x) = g(A_u^{-1}x)`.
 
     Conventions are those of ``images/resampling.py``.
+
+    Example:
+        >>> from adacanon.images import Rotations
+        >>> family = Rotations()
+        >>> isinstance(family, PlaneMaps), family.points, family.maps(torch.zeros(1)).shape
+        (True, Circle(), torch.Size([1, 2, 3]))
     """
 
     @property

@@ -35,6 +35,12 @@ def load_weights(module: nn.Module, path: str | Path) -> None:
 
     Raises:
         DataError: if the file is missing, damaged, or of another architecture; the message names keys that differ.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     torch.save(nn.Linear(3, 2).state_dict(), f"{folder}/linear.pth")
+        ...     load_weights(nn.Linear(3, 2), f"{folder}/linear.pth")
     """
     path = Path(path)
     read = READERS.get(path.suffix)

@@ -33,6 +33,12 @@ class CloudFamily(Family):
 
     Shape:
         points (batch, points, 3 * vectors), the numbers of a vector side by side, coordinates first
+
+    Example:
+        >>> from adacanon.points import Rotations
+        >>> family = Rotations(vectors=2)  # points with normals
+        >>> isinstance(family, CloudFamily), family.prepare(torch.randn(4, 100, 6)).shape
+        (True, torch.Size([4, 100, 6]))
     """
 
     @property

@@ -38,6 +38,11 @@ class Balls:
 
     Places that are left over repeat the nearest point. Which points are chosen depends neither on the order of
     points nor on the pose (:mod:`~adacanon.points.neighbours`).
+
+    Example:
+        >>> groups = Balls(centres=4, radius=0.5, count=8).group(torch.rand(2, 32, 3))
+        >>> groups.positions.shape, groups.members.shape
+        (torch.Size([2, 4, 3]), torch.Size([8, 8]))
     """
 
     centres: int

@@ -11,6 +11,11 @@ def multiset_distance(x: Tensor, y: Tensor) -> Tensor:
 
     Shape:
         two arrays (points, channels) -> a scalar
+
+    Example:
+        >>> x = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+        >>> float(multiset_distance(x, x.flip(0)))
+        0.0
     """
     from scipy.optimize import linear_sum_assignment
 

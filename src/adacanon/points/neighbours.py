@@ -34,6 +34,11 @@ def farthest_points(points: Tensor, count: int, *, mask: Tensor | None = None) -
     Shape:
         (batch, points, channels) -> (batch, count)
 
+    Example:
+        >>> line = torch.tensor([[[0.0], [1.0], [2.0], [10.0]]])
+        >>> farthest_points(line, 2).tolist()
+        [[3, 0]]
+
     Reference:
         Eldar, Lindenbaum, Porat & Zeevi, "The farthest point strategy for progressive image sampling", 1997.
     """
@@ -66,6 +71,11 @@ def nearest_neighbours(points: Tensor, k: int, *, queries: Tensor | None = None,
 
     Shape:
         points (batch, points, channels), queries (batch, queries, channels) -> (batch, queries, k)
+
+    Example:
+        >>> line = torch.tensor([[[0.0], [1.0], [3.0]]])
+        >>> nearest_neighbours(line, 2).tolist()
+        [[[0, 1], [1, 0], [2, 1]]]
     """
     check_clouds("nearest_neighbours", points, mask=mask)
     queries = points if queries is None else queries
@@ -85,6 +95,11 @@ def ball_query(points: Tensor, centres: Tensor, radius: float, count: int, *, ma
 
     Shape:
         points (batch, points, channels), centres (batch, centres, channels) -> (batch, centres, count)
+
+    Example:
+        >>> line = torch.tensor([[[0.0], [1.0], [3.0]]])
+        >>> ball_query(line, line[:, :1], radius=2.0, count=3).tolist()
+        [[[0, 1, 0]]]
     """
     check_clouds("ball_query", points, mask=mask)
     _check_queries("ball_query", "centres", centres, points)

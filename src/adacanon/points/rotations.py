@@ -69,6 +69,11 @@ class Isometries(CloudFamily):
 
     Args:
         vectors: of a point, 1 for its coordinates, 2 with a normal.
+
+    Example:
+        >>> mirror = torch.diag(torch.tensor([-1.0, 1.0, 1.0]))[None]
+        >>> Isometries().transform(torch.ones(1, 2, 3), mirror, torch.tensor([0])).tolist()
+        [[[-1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]]
     """
 
     vectors: int = 1

@@ -17,6 +17,11 @@ class Box(Space):
         low: the lower corner.
         high: the upper corner.
         neutral: the point that stands for no transformation; the centre if not given.
+
+    Example:
+        >>> box = Box((0.0, 0.0), (1.0, 2.0))
+        >>> box.sample(5).shape, box.project(torch.tensor([3.0, 1.0])).tolist(), box.identity().tolist()
+        (torch.Size([5, 2]), [1.0, 1.0], [0.5, 1.0])
     """
 
     low: tuple[float, ...]

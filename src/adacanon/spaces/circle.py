@@ -12,7 +12,14 @@ from adacanon.errors import InputError
 
 @dataclass(frozen=True)
 class Circle(Space):
-    r"""Angles :math:`\theta \in \mathbb R / 2\pi`, with the shorter arc as distance."""
+    r"""Angles :math:`\theta \in \mathbb R / 2\pi`, with the shorter arc as distance.
+
+    Example:
+        >>> Circle().cover(4).tolist() == [0, math.pi / 2, -math.pi, -math.pi / 2]
+        True
+        >>> round(float(Circle().distance(torch.tensor(3.0), torch.tensor(-3.0))), 4)
+        0.2832
+    """
 
     @property
     def diameter(self) -> float:

@@ -11,7 +11,12 @@ from adacanon.errors import InputError
 
 @dataclass(frozen=True)
 class Finite(Space):
-    """The indices 0 .. size - 1 with the discrete distance; the family says what each index does, 0 being neutral."""
+    """The indices 0 .. size - 1 with the discrete distance; the family says what each index does, 0 being neutral.
+
+    Example:
+        >>> Finite(4).cover().tolist(), Finite(4).project(torch.tensor([2.4, 9.0])).tolist()
+        ([0, 1, 2, 3], [2, 3])
+    """
 
     size: int
 

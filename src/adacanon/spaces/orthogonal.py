@@ -22,6 +22,11 @@ class Orthogonal(Space):
         size: n, or one n per input, shape (members,).
         columns: J; all columns if not given.
         proper: keep to determinant one, SO(n).
+
+    Example:
+        >>> u = Orthogonal(4).sample(3)
+        >>> u.shape, bool(torch.allclose(u.mT @ u, torch.eye(4).double()))
+        (torch.Size([3, 4, 4]), True)
     """
 
     def __init__(self, size: int | Tensor, *, columns: int | None = None, proper: bool = False) -> None:
@@ -161,7 +166,12 @@ class Orthogonal(Space):
 
 
 def special_orthogonal(size: int | Tensor) -> Orthogonal:
-    """SO(n), the orthogonal matrices of determinant one."""
+    """SO(n), the orthogonal matrices of determinant one.
+
+    Example:
+        >>> torch.linalg.det(special_orthogonal(4).sample(3)).round().tolist()
+        [1.0, 1.0, 1.0]
+    """
     return Orthogonal(size, proper=True)
 
 

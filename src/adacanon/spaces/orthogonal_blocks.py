@@ -43,6 +43,11 @@ class OrthogonalBlocks(Space):
         columns: :math:`r_k` of each input, (members, bands), or one number T that stands for :math:`\min(M_k, T)`.
         width: the largest :math:`r_k` that a point has room for; draws for fewer columns begin those for more.
         dtype: of the draws, which are computed in float64.
+
+    Example:
+        >>> blocks = OrthogonalBlocks(torch.tensor([[5, 1], [3, 8]]), rows=(2, 2), columns=3)
+        >>> blocks.sample(10).shape  # draws, inputs, bands, rows, width
+        torch.Size([10, 2, 2, 2, 3])
     """
 
     def __init__(

@@ -15,6 +15,12 @@ class Product(Space):
     r""":math:`\mathcal U_1 \times \dots \times \mathcal U_n` with :math:`d(u,v)^2 = \sum_i d_i(u_i,v_i)^2`.
 
     Factors shared by all inputs and factors that differ between inputs may be mixed.
+
+    Example:
+        >>> from adacanon.spaces import Circle
+        >>> angles, indices = Product(Circle(), Finite(2)).sample(5)
+        >>> angles.shape, indices.shape
+        (torch.Size([5]), torch.Size([5]))
     """
 
     def __init__(self, *factors: Space) -> None:

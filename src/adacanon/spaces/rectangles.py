@@ -19,6 +19,12 @@ class Rectangles(Space):
     An axis of a rectangle is a point of the trapezoid
     :math:`\{(a, b) : 0 \le a,\; b \le 1,\; \text{smallest} \le b - a \le \text{largest}\}`. The neutral rectangle is
     the whole square, or the largest one in the centre if ``largest`` is below 1.
+
+    Example:
+        >>> Rectangles(smallest=0.5).sample(3).shape, Rectangles().identity().tolist()
+        (torch.Size([3, 4]), [0.0, 0.0, 1.0, 1.0])
+        >>> Rectangles(smallest=0.5).project(torch.tensor([-0.5, 0.0, 1.0, 1.0])).tolist()
+        [0.0, 0.0, 1.0, 1.0]
     """
 
     smallest: float = 0.5

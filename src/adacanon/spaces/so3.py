@@ -78,6 +78,10 @@ def super_fibonacci(count: int) -> Tensor:
     r"""An evenly spread set of any size on SO(3): two spirals with irrational slopes
     :math:`\phi = \sqrt2` and :math:`\psi \approx 1.5338` on the sphere of unit quaternions.
 
+    Example:
+        >>> super_fibonacci(100).shape
+        torch.Size([100, 3, 3])
+
     Reference: Alexa, "Super-Fibonacci Spirals: Fast, Low-Discrepancy Sampling of SO(3)", CVPR 2022.
     """
     if count < 1:
@@ -99,7 +103,12 @@ def _spiral(index: Tensor, count: int) -> Tensor:
 
 
 def rotation_group(solid: str) -> Tensor:
-    """The rotations of a platonic solid: ``"tetrahedron"`` (12), ``"cube"`` (24) or ``"icosahedron"`` (60)."""
+    """The rotations of a platonic solid: ``"tetrahedron"`` (12), ``"cube"`` (24) or ``"icosahedron"`` (60).
+
+    Example:
+        >>> [len(rotation_group(solid)) for solid in ("tetrahedron", "cube", "icosahedron")]
+        [12, 24, 60]
+    """
     if solid not in _GROUPS:
         raise UnknownNameError(
             f"Rotation groups exist for {', '.join(_GROUPS)}; got {solid!r}. "

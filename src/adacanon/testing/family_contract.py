@@ -51,6 +51,11 @@ def check_family(
 
     Returns:
         the names of the groups of laws that were checked.
+
+    Example:
+        >>> from adacanon.points import Rotations
+        >>> check_family(Rotations(), torch.randn(3, 10, 3, dtype=torch.float64))
+        ('pairs', 'purity', 'continuity', 'equicontinuity', 'identity', 'gradients')
     """
     generator = generator or torch.Generator().manual_seed(0)
     g = family.prepare(g)

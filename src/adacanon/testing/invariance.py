@@ -32,6 +32,13 @@ def assert_invariant(
 
     Returns:
         the largest change of any output.
+
+    Example:
+        >>> from adacanon.points import Rotations
+        >>> clouds = torch.randn(2, 10, 3, dtype=torch.float64)
+        >>> worst = assert_invariant(lambda x: x.norm(dim=2).sum(1, keepdim=True), clouds, Rotations(), tolerance=1e-9)
+        >>> worst < 1e-9
+        True
     """
     actions = _actions(action, draws, generator or torch.Generator().manual_seed(0))
     with torch.no_grad():

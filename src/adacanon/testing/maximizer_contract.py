@@ -34,6 +34,11 @@ def check_maximizer(
 
     Returns:
         what was found, so that a test can go on from there.
+
+    Example:
+        >>> from adacanon import RandomSearch
+        >>> check_maximizer(RandomSearch(8)).values.shape
+        torch.Size([4, 3])
     """
     problem = problem or rotation_problem()
     seed = int(torch.randint(2**62, (), generator=generator)) if generator else 0

@@ -16,7 +16,13 @@ from adacanon.spaces.finite import Finite
 
 @dataclass(frozen=True)
 class Problem:
-    r"""The functions :math:`u \mapsto f_d(\kappa_u(g_i))` and their maxima, (batch, classes)."""
+    r"""The functions :math:`u \mapsto f_d(\kappa_u(g_i))` and their maxima, (batch, classes).
+
+    Example:
+        >>> problem = circle_problem(batch=2, classes=3)
+        >>> problem.network(problem.g).shape, problem.maximum.shape
+        (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
 
     network: Callable[[Tree], Tensor]
     family: Family
@@ -57,6 +63,11 @@ class Shifts(Family):
 def rotation_problem(*, batch: int = 4, classes: int = 3, seed: int = 2026) -> Problem:
     r""":math:`\max_R \langle A_d, XR^\top\rangle = \sigma_1 + \sigma_2 \pm \sigma_3`,
     the singular values of :math:`A_d^\top X` with the sign of its determinant.
+
+    Example:
+        >>> problem = rotation_problem(batch=2, classes=3)
+        >>> problem.family, problem.g.shape, problem.maximum.shape
+        (Rotations(), torch.Size([2, 5, 3]), torch.Size([2, 3]))
     """
     generator = torch.Generator().manual_seed(seed)
     clouds = torch.randn(batch, 5, 3, generator=generator, dtype=torch.float64)
@@ -73,7 +84,13 @@ def rotation_problem(*, batch: int = 4, classes: int = 3, seed: int = 2026) -> P
 
 
 def circle_problem(*, batch: int = 4, classes: int = 3, seed: int = 2026) -> Problem:
-    r""":math:`\max_\theta \langle a_d, \kappa_\theta(x)\rangle = |a_d||x|`."""
+    r""":math:`\max_\theta \langle a_d, \kappa_\theta(x)\rangle = |a_d||x|`.
+
+    Example:
+        >>> problem = circle_problem()
+        >>> bool((problem.network(problem.g) <= problem.maximum).all())
+        True
+    """
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(batch, 2, generator=generator, dtype=torch.float64)
     a = torch.randn(classes, 2, generator=generator, dtype=torch.float64)
@@ -81,7 +98,12 @@ def circle_problem(*, batch: int = 4, classes: int = 3, seed: int = 2026) -> Pro
 
 
 def finite_problem(*, batch: int = 4, classes: int = 3, size: int = 6, seed: int = 2026) -> Problem:
-    r""":math:`\max_k \langle a_d, \kappa_k(x)\rangle`, the largest entry of a circular correlation."""
+    r""":math:`\max_k \langle a_d, \kappa_k(x)\rangle`, the largest entry of a circular correlation.
+
+    Example:
+        >>> finite_problem(size=6).family.space(torch.zeros(1, 6))
+        Finite(size=6)
+    """
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(batch, size, generator=generator, dtype=torch.float64)
     a = torch.randn(classes, size, generator=generator, dtype=torch.float64)

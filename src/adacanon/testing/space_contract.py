@@ -41,6 +41,11 @@ def check_space(
 
     Returns:
         the names of the groups of laws that were checked; a space without compose(), cover() or members has fewer.
+
+    Example:
+        >>> from adacanon.spaces import Circle
+        >>> check_space(Circle())
+        ('draws', 'projection', 'tangents', 'retraction', 'distance', 'identity', 'composition', 'cover')
     """
     require(count >= 2, f"check_space needs at least two points per draw, got {count}")
     generator = generator or torch.Generator().manual_seed(0)

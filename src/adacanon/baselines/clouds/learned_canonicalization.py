@@ -28,6 +28,10 @@ class FrameNetwork(nn.Module):
 
     Shape:
         points (batch, points, 3), and for padded clouds a mask (batch, points) -> (batch, 3, 3), vectors as rows
+
+    Example:
+        >>> FrameNetwork(k=8)(torch.randn(4, 32, 3)).shape
+        torch.Size([4, 3, 3])
     """
 
     def __init__(self, *, k: int = 20, channels: int = 21) -> None:
@@ -55,6 +59,12 @@ class LearnedCanonicalization(nn.Module):
 
     Shape:
         those of the network
+
+    Example:
+        >>> model = LearnedCanonicalization(PointNet(10), k=8)
+        >>> clouds = torch.randn(4, 32, 3)
+        >>> model(clouds).shape, model.rotations(clouds).shape
+        (torch.Size([4, 10]), torch.Size([4, 3, 3]))
 
     Reference:
         Kaba, Mondal, Zhang, Bengio & Ravanbakhsh, "Equivariance with Learned Canonicalization Functions", ICML 2023.

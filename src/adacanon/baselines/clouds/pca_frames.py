@@ -52,6 +52,10 @@ class PCAFrameAveraged(nn.Module):
     Shape:
         those of the network
 
+    Example:
+        >>> PCAFrameAveraged(nn.Sequential(nn.Flatten(), nn.Linear(30, 2)))(torch.randn(4, 10, 3)).shape
+        torch.Size([4, 2])
+
     Reference:
         Puny et al., "Frame Averaging for Invariant and Equivariant Network Design", ICLR 2022.
     """
@@ -71,7 +75,13 @@ class PCAFrameAveraged(nn.Module):
 
 @torch.no_grad()
 def aligning_rotations(points: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The rotations A of :class:`PCAAligned`, (batch, 3, 3)."""
+    """The rotations A of :class:`PCAAligned`, (batch, 3, 3).
+
+    Example:
+        >>> rotations = aligning_rotations(torch.randn(4, 10, 3))
+        >>> rotations.shape, torch.linalg.det(rotations).round().tolist()
+        (torch.Size([4, 3, 3]), [1.0, 1.0, 1.0, 1.0])
+    """
     axes = principal_axes(points, mask)
     cubes = (centred(points, mask) @ axes.mT).pow(3).sum(1)
     signs = torch.where(cubes < 0, -1.0, 1.0).to(axes.dtype)

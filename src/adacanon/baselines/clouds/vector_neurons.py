@@ -36,6 +36,13 @@ class VNLinear(nn.Linear):
 
     Shape:
         (3, ..., inputs) -> (3, ..., outputs)
+
+    Example:
+        >>> vectors = torch.randn(3, 10, 4)
+        >>> layer, turn = VNLinear(4, 5), torch.linalg.qr(torch.randn(3, 3)).Q
+        >>> turned = torch.einsum("ij,jrc->irc", turn, vectors)
+        >>> torch.allclose(layer(turned), torch.einsum("ij,jrc->irc", turn, layer(vectors)), atol=1e-5)
+        True
     """
 
     def __init__(self, inputs: int, outputs: int) -> None:
@@ -51,6 +58,10 @@ class VNBatchNorm(nn.Module):
 
     Shape:
         (3, ..., channels) -> (3, ..., channels)
+
+    Example:
+        >>> VNBatchNorm(4)(torch.randn(3, 10, 4)).shape
+        torch.Size([3, 10, 4])
     """
 
     def __init__(self, channels: int) -> None:
@@ -89,6 +100,10 @@ class VNLeakyReLU(nn.Module):
 
     Shape:
         (3, ..., channels) -> (3, ..., channels)
+
+    Example:
+        >>> VNLeakyReLU(4)(torch.randn(3, 10, 4)).shape
+        torch.Size([3, 10, 4])
     """
 
     def __init__(self, channels: int, *, slope: float = SLOPE) -> None:
@@ -112,6 +127,10 @@ class VNLayer(nn.Module):
 
     Shape:
         (3, rows, inputs) -> (3, rows, outputs)
+
+    Example:
+        >>> VNLayer(4, 6)(torch.randn(3, 10, 4)).shape
+        torch.Size([3, 10, 6])
     """
 
     def __init__(self, inputs: int, outputs: int, *, slope: float = SLOPE, shared: bool = False) -> None:
@@ -149,6 +168,11 @@ class VNEdgeConvolution(nn.Module):
 
     Shape:
         vectors (3, rows, inputs), neighbours (rows, k) naming rows -> (3, rows, outputs)
+
+    Example:
+        >>> neighbours = torch.randint(10, (10, 5))
+        >>> VNEdgeConvolution(4, 6)(torch.randn(3, 10, 4), neighbours).shape
+        torch.Size([3, 10, 6])
     """
 
     def __init__(self, inputs: int, outputs: int, *, slope: float = SLOPE) -> None:
@@ -172,6 +196,10 @@ class VNMaxPool(nn.Module):
 
     Shape:
         (3, ..., members, channels) -> (3, ..., channels)
+
+    Example:
+        >>> VNMaxPool(4)(torch.randn(3, 2, 10, 4)).shape
+        torch.Size([3, 2, 4])
     """
 
     def __init__(self, channels: int) -> None:
@@ -189,6 +217,10 @@ class VNMeanPool(nn.Module):
 
     Shape:
         (3, ..., members, channels) -> (3, ..., channels)
+
+    Example:
+        >>> VNMeanPool()(torch.randn(3, 2, 10, 4)).shape
+        torch.Size([3, 2, 4])
     """
 
     def forward(self, vectors: Tensor) -> Tensor:
@@ -205,6 +237,10 @@ class VNInvariant(nn.Module):
 
     Shape:
         (3, rows, channels) -> (rows, 3, channels)
+
+    Example:
+        >>> VNInvariant(8)(torch.randn(3, 10, 8)).shape
+        torch.Size([10, 3, 8])
     """
 
     def __init__(self, channels: int, *, slope: float = SLOPE) -> None:

@@ -1,1 +1,38 @@
-"""Rivals of A-NLSF on graphs."""
+"""Baselines on graphs: message passing, frame averaging, canonical eigenvectors, nonlinear spectral filters, S2GNN."""
+
+from adacanon.baselines.graphs.axis_projection import (
+    CanonicalEigenvectors,
+    WithEncodings,
+    axis_projection_encodings,
+    axis_projection_gin,
+    canonical_eigenvectors,
+)
+from adacanon.baselines.graphs.frame_averaging import FrameAveraged, batch_frame, frame_averaged_gin
+from adacanon.baselines.graphs.graph_networks import GraphNetwork
+from adacanon.baselines.graphs.message_passing import ResidualGraphNetwork, degree_histogram, gated_gcn, pna
+from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
+from adacanon.baselines.graphs.padding import padded_spectra
+from adacanon.baselines.graphs.s2gnn import S2GNN, lowest
+
+__all__ = [
+    "NLSF",
+    "S2GNN",
+    "CanonicalEigenvectors",
+    "FrameAveraged",
+    "GraphNetwork",
+    "NLSFEncoder",
+    "ResidualGraphNetwork",
+    "WithEncodings",
+    "axis_projection_encodings",
+    "axis_projection_gin",
+    "batch_frame",
+    "canonical_eigenvectors",
+    "degree_histogram",
+    "frame_averaged_gin",
+    "gated_gcn",
+    "index_bands",
+    "lowest",
+    "padded_spectra",
+    "pna",
+    "value_bands",
+]

@@ -23,6 +23,11 @@ class CanonicalEigenvectors:
 
     Shape:
         eigenvectors (nodes, nodes), canonical (nodes,) of bool
+
+    Example:
+        >>> spectrum = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> canonical_eigenvectors(*spectrum).canonical.tolist()
+        [True, False, True]
     """
 
     eigenvectors: Tensor
@@ -37,6 +42,12 @@ class WithEncodings(nn.Module):
 
     Shape:
         x (nodes, channels), edge_index (2, edges), graph (nodes,), encodings (nodes, p) -> (graphs, classes)
+
+    Example:
+        >>> edges, graph = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+        >>> model = WithEncodings(GraphNetwork("gin", 4 + 2, classes=2))
+        >>> model(torch.ones(3, 4), edges, graph, torch.rand(3, 2)).shape
+        torch.Size([1, 2])
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -77,6 +88,11 @@ def axis_projection_encodings(
     same end of the spectrum, as the last eigenvectors of :math:`I + D^{-1/2} A D^{-1/2}`, but keeps the first of them,
     cuts an eigenspace before and not after making it canonical, and scales each vector with the root of its
     eigenvalue; none of this is done here, so that FA and OAP see the same eigenvectors.
+
+    Example:
+        >>> spectrum = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> axis_projection_encodings([spectrum, spectrum], 2).shape
+        torch.Size([6, 2])
     """
     found = [canonical_eigenvectors(*spectrum, columns=encodings + 1, tolerance=tolerance) for spectrum in spectra]
     return torch.cat([first_encodings(one.eigenvectors, encodings) for one in found])
@@ -105,6 +121,12 @@ def canonical_eigenvectors(
 
     Shape:
         (nodes,), (nodes, nodes) -> CanonicalEigenvectors
+
+    Example:
+        >>> spectrum = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> found = canonical_eigenvectors(*spectrum)
+        >>> found.eigenvectors.shape, found.canonical.tolist()
+        (torch.Size([3, 3]), [True, False, True])
 
     Reference:
         Ma et al., "A Canonicalization Perspective on Invariant and Equivariant Learning", NeurIPS 2024.

@@ -34,6 +34,13 @@ class FrameAveraged(nn.Module):
     Shape:
         x (nodes, channels), edge_index (2, edges), graph (nodes,), frame (elements, nodes, p) -> (graphs, classes)
 
+    Example:
+        >>> spectrum = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> edges, graph = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+        >>> model = FrameAveraged(GraphNetwork("gin", 4 + 2, classes=2))
+        >>> model(torch.ones(3, 4), edges, graph, batch_frame([spectrum], 2)).shape
+        torch.Size([1, 2])
+
     Reference:
         Puny et al., "Frame Averaging for Invariant and Equivariant Network Design", ICLR 2022.
     """
@@ -101,6 +108,11 @@ def batch_frame(
 
     Shape:
         -> (elements, nodes of all graphs, p)
+
+    Example:
+        >>> spectrum = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> batch_frame([spectrum], 2).shape, batch_frame([spectrum], 2, elements=3).shape
+        (torch.Size([4, 3, 2]), torch.Size([3, 3, 2]))
     """
     if not spectra:
         raise InputError("A frame needs the spectrum of one graph at least, got none")

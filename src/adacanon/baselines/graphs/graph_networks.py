@@ -23,6 +23,11 @@ class GraphNetwork(nn.Module):
 
     Shape:
         x (nodes, channels), edge_index (2, edges), graph (nodes,) -> (graphs, classes)
+
+    Example:
+        >>> edges, graph = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+        >>> GraphNetwork("gin", 4, classes=2)(torch.ones(3, 4), edges, graph).shape
+        torch.Size([1, 2])
     """
 
     def __init__(self, kind: str, channels: int, *, classes: int, hidden: int = 64, layers: int = 3) -> None:

@@ -24,6 +24,12 @@ class ResidualGraphNetwork(nn.Module):
 
     Shape:
         x (nodes, channels), edge_index (2, edges), graph (nodes,) -> (graphs, classes)
+
+    Example:
+        >>> edges, graph = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+        >>> network = gated_gcn(4, classes=2)
+        >>> type(network).__name__, network(torch.ones(3, 4), edges, graph).shape
+        ('ResidualGraphNetwork', torch.Size([1, 2]))
     """
 
     def __init__(self, channels: int, convolutions: Sequence[nn.Module], *, classes: int, hidden: int) -> None:
@@ -43,6 +49,11 @@ def gated_gcn(channels: int, *, classes: int, hidden: int = 64, layers: int = 3)
     r"""GatedGCN: :math:`\mathrm{conv}(x)_i = W_1 x_i + \sum_{j \to i} \sigma(W_3 x_i + W_4 x_j) \odot W_2 x_j`.
 
     Without the batch normalization and the edge features of later variants.
+
+    Example:
+        >>> edges, graph = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+        >>> gated_gcn(4, classes=2)(torch.ones(3, 4), edges, graph).shape
+        torch.Size([1, 2])
 
     Reference:
         Bresson & Laurent, "Residual Gated Graph ConvNets", 2017.
@@ -66,6 +77,11 @@ def pna(channels: int, degrees: Tensor, *, classes: int, hidden: int = 64, layer
         classes: outputs.
         hidden: width of all layers.
         layers: graph layers.
+
+    Example:
+        >>> edges, graph = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+        >>> pna(4, degree_histogram([(edges, 3)]), classes=2)(torch.ones(3, 4), edges, graph).shape
+        torch.Size([1, 2])
 
     Reference:
         Corso et al., "Principal Neighbourhood Aggregation for Graph Nets", NeurIPS 2020.

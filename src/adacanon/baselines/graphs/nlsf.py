@@ -160,6 +160,12 @@ class NLSFEncoder(nn.Module):
         bands: K; the remainder is one more.
         readout: "analysis", the norms of the parts of the last signal, invariant under functional shifts;
             or "pooling", mean, root mean square and maximum of the absolute values of each channel.
+
+    Example:
+        >>> values, vectors = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> encoder, graph = NLSFEncoder(4, bands=3, hidden=8), torch.zeros(3, dtype=torch.int64)
+        >>> encoder(torch.ones(3, 4), graph, index_bands(values, 3)[None], vectors[None]).shape
+        torch.Size([1, 24])
     """
 
     def __init__(
@@ -194,6 +200,12 @@ class NLSF(nn.Module):
     Shape:
         x (nodes, channels), graph (nodes,), and for each spectrum a pair of bands (graphs or 1, m) and eigenvectors
         (graphs or 1, nodes, m) -> (graphs, classes)
+
+    Example:
+        >>> values, vectors = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> model, graph = NLSF([NLSFEncoder(4, bands=3)], classes=2), torch.zeros(3, dtype=torch.int64)
+        >>> model(torch.ones(3, 4), graph, (index_bands(values, 3)[None], vectors[None])).shape
+        torch.Size([1, 2])
     """
 
     def __init__(self, encoders: Sequence[NLSFEncoder], *, classes: int, hidden: int = 64) -> None:

@@ -12,7 +12,13 @@ from adacanon.errors import ShapeError
 
 
 def padded_spectra(pairs: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Eigenvalues (graphs, m) and eigenvectors (graphs, n, m) of pairs ((m_i,), (n_i, m_i)), filled up with zeros."""
+    """Eigenvalues (graphs, m) and eigenvectors (graphs, n, m) of pairs ((m_i,), (n_i, m_i)), filled up with zeros.
+
+    Example:
+        >>> values, vectors = padded_spectra([torch.linalg.eigh(torch.eye(2)), torch.linalg.eigh(torch.eye(3))])
+        >>> values.tolist(), vectors.shape
+        ([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], torch.Size([2, 3, 3]))
+    """
     nodes, columns = (max(vectors.shape[axis] for _, vectors in pairs) for axis in (0, 1))
     eigenvalues = pairs[0][0].new_zeros(len(pairs), columns)
     eigenvectors = pairs[0][1].new_zeros(len(pairs), nodes, columns)

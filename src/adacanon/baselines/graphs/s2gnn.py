@@ -134,6 +134,12 @@ class S2GNN(nn.Module):
     Shape:
         x (nodes, channels), edge_index (2, edges), graph (nodes,), eigenvalues (graphs or 1, k),
         eigenvectors (graphs or 1, nodes, k) -> (graphs, classes)
+
+    Example:
+        >>> values, vectors = torch.linalg.eigh(torch.tensor([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]))
+        >>> edges, graph = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+        >>> S2GNN(4, classes=2)(torch.ones(3, 4), edges, graph, values[None], vectors[None]).shape
+        torch.Size([1, 2])
     """
 
     def __init__(self, channels: int, *, classes: int, hidden: int = 64, layers: int = 3, gaussians: int = 50) -> None:

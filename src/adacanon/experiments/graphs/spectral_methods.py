@@ -12,15 +12,15 @@ from adacanon.core.maximizer import Maximizer
 from adacanon.experiments.graphs.graph_methods import Builder, sizes_of
 from adacanon.experiments.graphs.tu_data import TUData, spectra_of
 from adacanon.graphs.anlsf import anlsf
-from adacanon.graphs.band_frames import BandFrames, band_frames, return_probabilities, structural_signals
+from adacanon.graphs.band_frames import BandFrames, band_frames
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.encoded_anlsf import EncodedANLSF
+from adacanon.graphs.framed_graphs import FramedGraphs, encoder_signals
 from adacanon.graphs.node_anlsf import node_anlsf
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients
 from adacanon.graphs.node_rotations import NodeRotations
-from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Settings
@@ -34,15 +34,17 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
     frames = _band_frames(data, partition, options["operator"], options["frame"])
     signals = standardised_nodes(data, node_signals(data, options["returns"]), train)
     model = EncodedANLSF(
-        BandRotations(partition, rows=options["rows"], operator=options["operator"]),
-        signals.shape[1],
+        data.dataset.channels,
         classes=data.dataset.classes,
+        family=BandRotations(partition, rows=options["rows"], operator=options["operator"]),
         features=options["embedding"],
         hops=options["hops"],
         width=options["width"],
         hidden=options["hidden"],
         layers=options["layers"],
         dropout=options["dropout"],
+        frame_width=options["frame"],
+        walk_steps=options["returns"],
         maximizer=search_of(options),
         in_training=search_of(options, reduced=options["reduced"]),
         redraw=options["redraw"],
@@ -81,7 +83,8 @@ def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
     def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
         x, edge_index, graph = batches.batch(index)
         signals, basis = x.split(widths, dim=1)
-        return signals, edge_index, graph, basis.unflatten(1, shape), frames.sizes[index], frames.ranks[index]
+        sizes, ranks = frames.sizes[index], frames.ranks[index]
+        return (FramedGraphs(signals, edge_index, graph, basis.unflatten(1, shape), sizes, ranks),)
 
     return inputs
 
@@ -125,6 +128,7 @@ def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) 
         layers=options["layers"],
         node_layers=options["node_layers"],
         maximizer=search_of(options),
+        redraw=1,  # the committed records of this row have fresh draws at every step
         seed=seed,
     )
     samples = _node_coefficients(data, partition, options["operator"])
@@ -200,9 +204,7 @@ SPECTRAL_SETTINGS: dict[str, Settings] = {
 @lru_cache(maxsize=2)
 def node_signals(data: TUData, returns: int) -> Tensor:
     """What the encoder sees of every node: fixed functions of its surroundings, in which no eigenvector takes part."""
-    whole = data.batches.batch(torch.arange(len(data.batches)))
-    walks = [return_probabilities(shift_matrix(graph), returns) for graph in data.dataset.graphs]
-    return torch.cat([structural_signals(whole[0], whole[1]), torch.cat(walks).float()], dim=1)
+    return torch.cat([encoder_signals(graph, returns) for graph in data.dataset.graphs])
 
 
 @lru_cache(maxsize=2)

@@ -111,7 +111,7 @@ def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: to
         return Classifier(mlp, task.labels, looked_up(inputs))
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
-    model = anlsf(family, 2, classes=2, hidden=hidden, layers=layers, maximizer=search, seed=seed)
+    model = anlsf(family, 2, classes=2, hidden=hidden, layers=layers, maximizer=search, redraw=1, seed=seed)
     return Classifier(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
 
 

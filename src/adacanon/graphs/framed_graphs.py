@@ -1,0 +1,133 @@
+"""What A-NLSF behind a node encoder reads of graphs, computed once before training."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon.graphs.band_frames import band_frames, return_probabilities, structural_signals
+from adacanon.graphs.bands import Partition
+from adacanon.graphs.coefficients import list_of_graphs
+from adacanon.graphs.shift_operators import ShiftOperator, shift_matrix
+
+
+@dataclass(frozen=True)
+class FramedGraphs:
+    r"""Graphs one after the other, with fixed signals on their nodes and the frames of their bands.
+
+    Attributes:
+        signals: what the encoder reads of every node, (nodes, signals).
+        edge_index: (2, edges), nodes counted over all graphs.
+        graph: the graph of every node, (nodes,), in increasing order.
+        basis: rows of the frames :math:`W_k`, (nodes, bands, width).
+        sizes: dimensions of the bands, (graphs, bands).
+        ranks: columns of the frames, (graphs, bands).
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> graphs = framed_graphs([edge, edge, edge], dyadic(6))
+        >>> len(graphs), len(graphs[torch.tensor([2, 0])]), len(graphs[:1])
+        (3, 2, 1)
+    """
+
+    signals: Tensor
+    edge_index: Tensor
+    graph: Tensor
+    basis: Tensor
+    sizes: Tensor
+    ranks: Tensor
+
+    def __len__(self) -> int:
+        return int(self.sizes.shape[0])
+
+    def __getitem__(self, index: Tensor | slice) -> "FramedGraphs":
+        """Some of the graphs, in the order of the index."""
+        chosen = torch.arange(len(self), device=self.graph.device)[index].reshape(-1)
+        nodes = torch.bincount(self.graph, minlength=len(self))
+        edges = torch.bincount(self.graph[self.edge_index[0]], minlength=len(self))
+        node, graph = _stretches(nodes, chosen)
+        edge, owner = _stretches(edges, chosen)
+        moved = _starts(nodes[chosen]) - _starts(nodes)[chosen]
+        return FramedGraphs(
+            self.signals[node],
+            self.edge_index[:, edge] + moved[owner],
+            graph,
+            self.basis[node],
+            self.sizes[chosen],
+            self.ranks[chosen],
+        )
+
+    def to(self, device: torch.device | str) -> "FramedGraphs":
+        """The same graphs on another device."""
+        tensors = (self.signals, self.edge_index, self.graph, self.basis, self.sizes, self.ranks)
+        return FramedGraphs(*(tensor.to(device) for tensor in tensors))
+
+
+def framed_graphs(
+    graphs: Any,
+    partition: Partition,
+    *,
+    operator: ShiftOperator = "normalized",
+    frame_width: int = 4,
+    walk_steps: int = 16,
+    cache: bool = True,
+) -> FramedGraphs:
+    """Prepare torch-geometric ``Data`` objects, a ``Batch``, or a sequence of graphs.
+
+    Args:
+        graphs: with ``x`` (nodes, channels) and ``edge_index``, edges of a graph in both directions.
+        partition: the bands.
+        operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
+        frame_width: at most this many columns per band.
+        walk_steps: return probabilities per node, see :func:`encoder_signals`.
+        cache: keep the spectra of all graphs on disk, and of whole data sets the frames too.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> edge = Data(x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> prepared = framed_graphs([edge, edge], dyadic(6))
+        >>> prepared.signals.shape, prepared.basis.shape
+        (torch.Size([4, 29]), torch.Size([4, 6, 4]))
+    """
+    graphs = list_of_graphs(graphs)
+    frames = band_frames(graphs, partition, operator=operator, width=frame_width, cache=cache)
+    nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
+    edges = [graph.edge_index.cpu() + first for graph, first in zip(graphs, _starts(nodes).tolist(), strict=True)]
+    return FramedGraphs(
+        torch.cat([encoder_signals(graph, walk_steps) for graph in graphs]),
+        torch.cat(edges, dim=1),
+        torch.repeat_interleave(nodes),
+        frames.basis,
+        frames.sizes,
+        frames.ranks,
+    ).to(graphs[0].x.device)
+
+
+def encoder_signals(graph: Any, walk_steps: int) -> Tensor:
+    """What the encoder reads of every node of a graph: fixed functions of its surroundings, in which no eigenvector
+    takes part. Features and degrees within two steps (:func:`structural_signals`), and the probabilities that a random
+    walk is back after 1, ..., ``walk_steps`` steps.
+    """
+    features = graph.x.cpu().to(torch.get_default_dtype())
+    walks = return_probabilities(shift_matrix(graph), walk_steps)
+    return torch.cat([structural_signals(features, graph.edge_index.cpu()), walks.to(features)], dim=1)
+
+
+def signal_count(channels: int, walk_steps: int) -> int:
+    """Columns of :func:`encoder_signals` for graphs with this many node features."""
+    return 5 * channels + 3 + walk_steps
+
+
+def _starts(lengths: Tensor) -> Tensor:
+    return lengths.cumsum(0) - lengths
+
+
+def _stretches(lengths: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """The places of the chosen stretches among all of them, and which of the chosen each place belongs to."""
+    owner = torch.repeat_interleave(lengths[chosen])
+    first = _starts(lengths)[chosen] - _starts(lengths[chosen])
+    return torch.arange(len(owner), device=lengths.device) + first[owner], owner
