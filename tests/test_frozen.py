@@ -44,7 +44,7 @@ class TestOverForms:
 
     def test_chunks_do_not_matter(self) -> None:
         backbone, _ = parts()
-        one, other = (features_of_forms(backbone, Rotations(), CUBE, clouds(), chunk=chunk) for chunk in (1, 50))
+        one, other = (features_of_forms(backbone, Rotations(), CUBE, clouds(), chunk_size=chunk) for chunk in (1, 50))
         torch.testing.assert_close(one, other)
 
     def test_points_take_the_precision_of_the_inputs(self) -> None:

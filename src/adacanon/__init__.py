@@ -5,9 +5,14 @@ from typing import TYPE_CHECKING, Any
 from adacanon.core import (
     Canonicalized,
     ClassScore,
+    Family,
+    Maximizer,
     Monotone,
     NegativeEntropy,
     Objective,
+    Prior,
+    SearchResult,
+    Space,
     one_vs_rest,
     predict,
     probabilities,
@@ -16,41 +21,44 @@ from adacanon.errors import AdacanonError
 from adacanon.families import Composition
 from adacanon.maximizers import (
     AnchoredSearch,
-    Calibration,
     CoarseToFine,
     GridSearch,
     RandomSearch,
-    Remembered,
     Restarts,
     SampleAndRefine,
     SubsetSearch,
-    learning_searches,
+    WithMemory,
+    fast_training_searches,
 )
 
 if TYPE_CHECKING:
     from adacanon.diagnosis import doctor
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AdacanonError",
     "AnchoredSearch",
-    "Calibration",
     "Canonicalized",
     "ClassScore",
     "CoarseToFine",
     "Composition",
+    "Family",
     "GridSearch",
+    "Maximizer",
     "Monotone",
     "NegativeEntropy",
     "Objective",
+    "Prior",
     "RandomSearch",
-    "Remembered",
     "Restarts",
     "SampleAndRefine",
+    "SearchResult",
+    "Space",
     "SubsetSearch",
+    "WithMemory",
     "doctor",
-    "learning_searches",
+    "fast_training_searches",
     "one_vs_rest",
     "predict",
     "probabilities",

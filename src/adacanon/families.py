@@ -37,8 +37,8 @@ class Composition(Family):
     def space(self, g: Tree) -> Space:
         return Product(self.first.space(g), self.second.space(g))
 
-    def at_once(self, g: Tree) -> int | None:
-        return self.first.at_once(g)
+    def chunk_size(self, g: Tree) -> int | None:
+        return self.first.chunk_size(g)
 
     def transform(self, g: Tree, u: Tree, owner: Tensor) -> Tree:
         inner = self.first.transform(g, u[0], owner)

@@ -22,14 +22,14 @@ from adacanon.errors import DataError, ShapeError
 
 @torch.no_grad()
 def features_of_forms(
-    backbone: Callable[[Tree], Tensor], family: Family, points: Tree, g: Tree, *, chunk: int = 64
+    backbone: Callable[[Tree], Tensor], family: Family, points: Tree, g: Tree, *, chunk_size: int = 64
 ) -> Tensor:
     """The backbone, as it stands, at every transformation of every input.
 
     Args:
         backbone: from forms to features (pairs, *features); put it in evaluation mode.
         points: the transformations, (K, *point).
-        chunk: pairs per pass.
+        chunk_size: pairs per pass.
 
     Shape:
         g (batch, ...) -> (batch, K, *features)
@@ -40,7 +40,7 @@ def features_of_forms(
     pairs, owner = flatten_leading(every, 2), owners(batch, count, tensors(g)[0].device)
     parts = [
         evaluate(backbone, family, g, map_tensors(lambda leaf, rows=rows: leaf[rows], pairs), owner[rows])
-        for rows in torch.arange(batch * count).split(chunk)
+        for rows in torch.arange(batch * count).split(chunk_size)
     ]
     return torch.cat(parts).unflatten(0, (batch, count))
 

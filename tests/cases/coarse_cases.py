@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from adacanon.core import ClassScore, Found, Landscape, Maximizer
+from adacanon.core import ClassScore, Landscape, Maximizer, SearchResult
 from adacanon.points import Rotations
 
 CLASSES, POINTS = 6, 40
@@ -31,5 +31,5 @@ def landscape(network: torch.nn.Module | None = None) -> Landscape:
     return Landscape(network or MaxNetwork(), Rotations(), ClassScore(), large_clouds())
 
 
-def found_by(maximizer: Maximizer, where: Landscape | None = None) -> Found:
-    return maximizer.maximize(where or landscape(), generator=torch.Generator().manual_seed(0))
+def found_by(search: Maximizer, where: Landscape | None = None) -> SearchResult:
+    return search.maximize(where or landscape(), generator=torch.Generator().manual_seed(0))

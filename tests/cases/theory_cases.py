@@ -47,7 +47,7 @@ def canonicalized(
     network: Function, search: Maximizer, family: Family | None = None, prior: Prior | None = None
 ) -> Canonicalized:
     r""":math:`f \circ \rho_f` in evaluation mode: one fixed candidate set for all inputs."""
-    return Canonicalized(network, Rotations() if family is None else family, search, prior).eval()
+    return Canonicalized(network, Rotations() if family is None else family, search, prior=prior).eval()
 
 
 def pca_canonicalized(network: Function) -> Function:

@@ -28,8 +28,8 @@ UPRIGHT = Unanchored((0.0, 1.0, 0.0))
 
 def test_rotations_search_the_principal_axes_of_a_cloud() -> None:
     model = Canonicalized(PointNet(5), Rotations())
-    assert (model.maximizer, model.in_training) == (AnchoredSearch(24), None)
-    assert Canonicalized(PointNet(5), Isometries()).maximizer == AnchoredSearch(48)
+    assert (model.search, model.training_search) == (AnchoredSearch(24), None)
+    assert Canonicalized(PointNet(5), Isometries()).search == AnchoredSearch(48)
     points = torch.randn(3, 100, 3, generator=torch.Generator().manual_seed(0))
     assert model.eval().canonicalize(points).evaluations == 24
     assert_invariant(model, points, Rotations(), tolerance=1e-4)
@@ -37,13 +37,13 @@ def test_rotations_search_the_principal_axes_of_a_cloud() -> None:
 
 def test_rotations_about_an_axis_search_angles_of_the_cloud() -> None:
     model = Canonicalized(PointNet(5), AxisRotations((0.0, 1.0, 0.0)))
-    assert (model.maximizer, model.in_training) == (AnchoredSearch(16), None)
+    assert (model.search, model.training_search) == (AnchoredSearch(16), None)
 
 
 def test_a_family_with_coarse_views_and_no_anchors_gets_coarse_to_fine() -> None:
     model = Canonicalized(PointNet(5), UPRIGHT)
-    assert isinstance(model.maximizer, CoarseToFine)
-    assert model.in_training == RandomSearch(50)
+    assert isinstance(model.search, CoarseToFine)
+    assert model.training_search == RandomSearch(50)
     points = torch.randn(3, 100, 3, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         found = model.eval().canonicalize(points)
@@ -53,8 +53,8 @@ def test_a_family_with_coarse_views_and_no_anchors_gets_coarse_to_fine() -> None
 
 def test_bands_get_sample_and_refine() -> None:
     model = Canonicalized(SpectralMLP(4, 2, classes=3), BandRotations(uniform(2), rows=2))
-    search = SampleAndRefine(samples=32, steps=1, step_size=10.0)
-    assert (model.maximizer, model.in_training) == (search, replace(search, reduced=True))
+    search = SampleAndRefine(candidates=32, steps=1, step_size=10.0)
+    assert (model.search, model.training_search) == (search, replace(search, low_precision=True))
 
 
 def test_a_family_without_a_search_of_its_own_needs_one() -> None:
@@ -63,9 +63,9 @@ def test_a_family_without_a_search_of_its_own_needs_one() -> None:
 
 
 def test_a_search_for_training_alone_can_be_named() -> None:
-    model = Canonicalized(PointNet(5), Rotations(), in_training=RandomSearch(7))
-    assert model.maximizer == AnchoredSearch(24)
-    assert model.in_training == RandomSearch(7)
+    model = Canonicalized(PointNet(5), Rotations(), training_search=RandomSearch(7))
+    assert model.search == AnchoredSearch(24)
+    assert model.training_search == RandomSearch(7)
 
 
 def test_a_network_for_one_size_is_told_what_to_do() -> None:

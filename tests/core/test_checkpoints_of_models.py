@@ -26,7 +26,7 @@ OTHERS = {
     "family of the same name": model(Turns()),
     "composition": model(Composition(Rotations(), Dilations())),
     "search": model(search=SampleAndRefine(4)),
-    "search in training": model(in_training=GridSearch(4)),
+    "search in training": model(training_search=GridSearch(4)),
 }
 
 

@@ -25,8 +25,8 @@ SINGLE = torch.float32
 TRACING = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
 
 
-def canonicalized(maximizer: Maximizer = SEARCH, *, classes: int = 3, dtype: torch.dtype = SINGLE) -> Canonicalized:
-    return Canonicalized(cloud_network(classes, dtype=dtype), Rotations(), maximizer)
+def canonicalized(search: Maximizer = SEARCH, *, classes: int = 3, dtype: torch.dtype = SINGLE) -> Canonicalized:
+    return Canonicalized(cloud_network(classes, dtype=dtype), Rotations(), search)
 
 
 def eager(model: Canonicalized, g: Tensor) -> Tensor:
@@ -127,19 +127,19 @@ def test_every_way_to_run_gives_the_answer_of_the_plain_model(way: Callable[[Can
 
 
 @pytest.mark.parametrize(
-    "maximizer",
+    "search",
     [RandomSearch(1), SampleAndRefine(1, 2), SampleAndRefine(2, 2, method="projected"), AnchoredSearch(4, steps=1)],
     ids=repr,
 )
 @pytest.mark.parametrize("classes", [1, 3])
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
-def test_small_cases_run_and_train(maximizer: Maximizer, classes: int, batch: int, dtype: torch.dtype) -> None:
-    model = canonicalized(maximizer, classes=classes, dtype=dtype)
+def test_small_cases_run_and_train(search: Maximizer, classes: int, batch: int, dtype: torch.dtype) -> None:
+    model = canonicalized(search, classes=classes, dtype=dtype)
     logits = model(clouds(batch, dtype=dtype))
     assert logits.shape == (batch, classes)
     assert logits.dtype == dtype
-    Objective(model)(clouds(batch, dtype=dtype), torch.zeros(batch, dtype=torch.int64)).backward()
+    Objective(model)(clouds(batch, dtype=dtype), torch.zeros(batch, dtype=torch.int64)).loss.backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
@@ -163,12 +163,12 @@ def test_autocast_gives_scores_in_single_precision_near_the_plain_ones() -> None
 
 
 @pytest.mark.parametrize(
-    "maximizer", [SEARCH, SampleAndRefine(6, 2, method="projected"), AnchoredSearch(8), AnchoredSearch(8, 2)], ids=repr
+    "search", [SEARCH, SampleAndRefine(6, 2, method="projected"), AnchoredSearch(8), AnchoredSearch(8, 2)], ids=repr
 )
-def test_transformations_found_under_autocast_lie_on_the_space(maximizer: Maximizer) -> None:
+def test_transformations_found_under_autocast_lie_on_the_space(search: Maximizer) -> None:
     """Geometry is never autocast: rotations stay rotations to single precision."""
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = canonicalized(maximizer).eval().canonicalize(clouds(dtype=SINGLE))
+        found = canonicalized(search).eval().canonicalize(clouds(dtype=SINGLE))
     assert found.parameters.dtype == torch.float32
     torch.testing.assert_close(SO3().project(found.parameters), found.parameters, atol=1e-5, rtol=0)
 
@@ -191,7 +191,7 @@ def test_a_compiled_network_trains_like_the_plain_one() -> None:
     network = cloud_network(dtype=SINGLE)
     fast = Canonicalized(torch.compile(network, backend="aot_eager"), Rotations(), SEARCH)
     for model in (plain, fast):
-        Objective(model)(g, labels).backward()
+        Objective(model)(g, labels).loss.backward()
     for a, b in zip(plain.network.parameters(), network.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad, atol=1e-4, rtol=1e-4)
 
@@ -224,7 +224,7 @@ def test_two_processes_have_the_gradients_of_one_on_the_joined_batch(tmp_path: P
     objective = exact_objective()
     for _ in range(2):
         objective.zero_grad()
-        objective(clouds(8), torch.arange(8) % 3).backward()
+        objective(clouds(8), torch.arange(8) % 3).loss.backward()
     for rank in range(2):
         gradients, draws = torch.load(tmp_path / f"{rank}.pt")
         assert int(draws) == int(objective.model.draws) == 2

@@ -44,18 +44,18 @@ LABELS = torch.tensor([0, 2, 1])
 
 
 def canonicalized(
-    network: nn.Module | None = None, maximizer: Maximizer | None = None, **options: object
+    network: nn.Module | None = None, search: Maximizer | None = None, **options: object
 ) -> Canonicalized:
-    return Canonicalized(network or cloud_network(), Rotations(), maximizer or SampleAndRefine(6, 2), **options)
+    return Canonicalized(network or cloud_network(), Rotations(), search or SampleAndRefine(6, 2), **options)
 
 
 # The search leaves no trace
 
 
-@pytest.mark.parametrize("maximizer", SEARCHES, ids=repr)
-def test_the_search_leaves_batch_statistics_alone(maximizer: Maximizer) -> None:
+@pytest.mark.parametrize("search", SEARCHES, ids=repr)
+def test_the_search_leaves_batch_statistics_alone(search: Maximizer) -> None:
     """One training call updates the statistics once, as one pass over the distinct pairs does."""
-    model = canonicalized(normalised_network(), maximizer)
+    model = canonicalized(normalised_network(), search)
     model(clouds())
     assert int(model.network[2].num_batches_tracked) == 1
     before = {name: value.clone() for name, value in model.network.state_dict().items()}
@@ -64,10 +64,10 @@ def test_the_search_leaves_batch_statistics_alone(maximizer: Maximizer) -> None:
         assert torch.equal(value, before[name]), name
 
 
-@pytest.mark.parametrize("maximizer", SEARCHES, ids=repr)
+@pytest.mark.parametrize("search", SEARCHES, ids=repr)
 @pytest.mark.parametrize("training", [True, False])
-def test_the_search_gives_every_module_its_flag_back(maximizer: Maximizer, training: bool) -> None:
-    model = canonicalized(normalised_network(), maximizer).train(training)
+def test_the_search_gives_every_module_its_flag_back(search: Maximizer, training: bool) -> None:
+    model = canonicalized(normalised_network(), search).train(training)
     model.network[2].eval()
     model.network[3].train()
     flags = [module.training for module in model.modules()]
@@ -87,9 +87,9 @@ def test_flags_come_back_after_an_error() -> None:
     assert all(module.training for module in model.modules())
 
 
-@pytest.mark.parametrize("maximizer", SEARCHES, ids=repr)
-def test_the_search_does_not_draw_from_the_global_random_state(maximizer: Maximizer) -> None:
-    model = canonicalized(maximizer=maximizer)
+@pytest.mark.parametrize("search", SEARCHES, ids=repr)
+def test_the_search_does_not_draw_from_the_global_random_state(search: Maximizer) -> None:
+    model = canonicalized(search=search)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         state = torch.get_rng_state()
@@ -112,7 +112,7 @@ def test_dropout_is_off_in_the_search_and_on_in_the_gradient_pass() -> None:
 
 
 def test_the_search_does_not_fill_parameter_gradients() -> None:
-    model = canonicalized(maximizer=SampleAndRefine(4, 3))
+    model = canonicalized(search=SampleAndRefine(4, 3))
     model.canonicalize(clouds())
     assert all(parameter.grad is None for parameter in model.parameters())
 
@@ -120,20 +120,20 @@ def test_the_search_does_not_fill_parameter_gradients() -> None:
 # Memory and cost
 
 
-@pytest.mark.parametrize("chunk", [1, 5, 7, 1000])
-@pytest.mark.parametrize("maximizer", [RandomSearch(300), SampleAndRefine(20, 2), SampleAndRefine(5, 2, every=True)])
-def test_a_chunk_bounds_the_rows_of_every_network_call(chunk: int, maximizer: Maximizer) -> None:
+@pytest.mark.parametrize("chunk_size", [1, 5, 7, 1000])
+@pytest.mark.parametrize("search", [RandomSearch(300), SampleAndRefine(20, 2), SampleAndRefine(5, 2, every=True)])
+def test_a_chunk_bounds_the_rows_of_every_network_call(chunk_size: int, search: Maximizer) -> None:
     spy = Spy(cloud_network())
     with torch.no_grad():
-        canonicalized(spy, maximizer, chunk=chunk).eval()(clouds())
+        canonicalized(spy, search, chunk_size=chunk_size).eval()(clouds())
     rows = [rows for rows, _ in spy.calls]
-    assert max(rows) <= chunk
+    assert max(rows) <= chunk_size
     assert sum(rows) >= 3 * 15
 
 
 def test_chunks_do_not_change_the_result() -> None:
     with torch.no_grad():
-        results = [canonicalized(chunk=chunk).eval()(clouds(5)) for chunk in (None, 1, 4, 100)]
+        results = [canonicalized(chunk_size=chunk_size).eval()(clouds(5)) for chunk_size in (None, 1, 4, 100)]
     for result in results[1:]:
         torch.testing.assert_close(result, results[0])
 
@@ -184,7 +184,7 @@ def test_distinct_rows_of_trees_are_those_of_a_slow_loop() -> None:
 @pytest.mark.parametrize("samples", [1, 17])
 def test_logits_and_gradients_are_those_of_the_slow_loop(samples: int) -> None:
     points = SO3().cover(samples)
-    model, plain = canonicalized(maximizer=GridSearch(points=points)), cloud_network()
+    model, plain = canonicalized(search=GridSearch(points=points)), cloud_network()
     g = clouds().requires_grad_()
     slow_g = clouds().requires_grad_()
     logits, slow = model(g), oracle.best_logits(plain, Rotations(), slow_g, points)
@@ -282,7 +282,7 @@ def test_every_class_has_its_own_form_unless_the_prior_is_shared() -> None:
 @pytest.mark.parametrize("network", [cloud_network(), DenseNetwork()], ids=["vector", "dense"])
 def test_the_shared_form_has_least_entropy(network: nn.Module) -> None:
     points = SO3().cover(15)
-    model = Canonicalized(network, Rotations(), GridSearch(points=points), NegativeEntropy()).eval()
+    model = Canonicalized(network, Rotations(), GridSearch(points=points), prior=NegativeEntropy()).eval()
     found, g = model.canonicalize(clouds()), clouds()
     for i in range(3):
         outputs = [network(g[i : i + 1] @ r.T).detach() for r in points]
@@ -347,13 +347,13 @@ def test_the_record_holds_what_was_found(prior: Prior | None) -> None:
     assert not found.logits.requires_grad
 
 
-@pytest.mark.parametrize("maximizer", [RandomSearch(16), SampleAndRefine(8, 3), SampleAndRefine(3, 2, every=True)])
-def test_inputs_of_unequal_sizes_are_padded_and_masked(maximizer: Maximizer) -> None:
+@pytest.mark.parametrize("search", [RandomSearch(16), SampleAndRefine(8, 3), SampleAndRefine(3, 2, every=True)])
+def test_inputs_of_unequal_sizes_are_padded_and_masked(search: Maximizer) -> None:
     g = padded_vectors()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 2)).double()
-    model = Canonicalized(network, PaddedRotations(), maximizer).eval()
+    model = Canonicalized(network, PaddedRotations(), search).eval()
     found = model.canonicalize(g)
     assert found.parameters.shape == (4, 2, 5, 5)
     assert found.mask.shape == (4, 1, 5, 5)
@@ -367,7 +367,7 @@ def test_inputs_of_unequal_sizes_are_padded_and_masked(maximizer: Maximizer) -> 
 
 
 def test_networks_take_trees() -> None:
-    model = Canonicalized(ViewNetwork(), Views(), SampleAndRefine(6, 2), chunk=4).eval()
+    model = Canonicalized(ViewNetwork(), Views(), SampleAndRefine(6, 2), chunk_size=4).eval()
     found = model.canonicalize(clouds())
     assert set(found.forms()) == {"cloud", "norms"}
     assert found.forms()["norms"].shape == (3, 2, 4)
@@ -375,8 +375,8 @@ def test_networks_take_trees() -> None:
 
 
 def test_the_printed_model_names_its_parts() -> None:
-    text = repr(canonicalized(chunk=9))
-    for part in ("Rotations()", "SampleAndRefine(samples=6, steps=2", "ClassScore()", "chunk=9", "Linear"):
+    text = repr(canonicalized(chunk_size=9))
+    for part in ("Rotations()", "SampleAndRefine(candidates=6, steps=2", "ClassScore()", "chunk=9", "Linear"):
         assert part in text
 
 

@@ -21,7 +21,7 @@ from adacanon import (
     SampleAndRefine,
     SubsetSearch,
 )
-from adacanon.core import Found, Landscape, Maximizer
+from adacanon.core import Landscape, Maximizer, SearchResult
 from adacanon.errors import DataError, InputError, ScoreError, ShapeError, SpaceError, UnknownNameError
 from adacanon.images import Rotations as TurnedImages
 from adacanon.points import Rotations
@@ -30,8 +30,8 @@ from adacanon.testing import finite_problem
 from cases.networks import cloud_network, clouds
 
 
-def model(network: Any = None, maximizer: Any = None, **options: Any) -> Canonicalized:
-    return Canonicalized(network or cloud_network(), Rotations(), maximizer or RandomSearch(4), **options)
+def model(network: Any = None, search: Any = None, **options: Any) -> Canonicalized:
+    return Canonicalized(network or cloud_network(), Rotations(), search or RandomSearch(4), **options)
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Returns(Maximizer):
 def returns(parameters: tuple[int, ...], values: tuple[int, ...], *, fill: float = 0.0, exact: bool = False) -> Returns:
     """Zeros, the first value of which is ``fill``."""
 
-    def answer(landscape: Landscape) -> Found:
+    def answer(landscape: Landscape) -> SearchResult:
         points, scores = torch.zeros(parameters).double(), torch.zeros(values).double()
         scores.view(-1)[0] = fill
-        return Found(points, scores, exact=exact)
+        return SearchResult(points, scores, exact=exact)
 
     return Returns(answer)
 
@@ -168,20 +168,20 @@ CASES: dict[str, tuple[Callable[[], Any], type[AdacanonError], list[str]]] = {
         ShapeError,
         ["(pairs, points, classes)", "(12, 4, 3, 1)"],
     ),
-    "NaN values from a maximizer that calls them exact": (
-        lambda: model(maximizer=returns((3, 3, 3, 3), (3, 3), fill=torch.nan, exact=True)).eval()(clouds()),
+    "NaN values from a search that calls them exact": (
+        lambda: model(search=returns((3, 3, 3, 3), (3, 3), fill=torch.nan, exact=True)).eval()(clouds()),
         ScoreError,
-        ["maximizer", "NaN"],
+        ["search", "NaN"],
     ),
-    "another number of forms from a maximizer that calls its values exact": (
-        lambda: no_grad(model(maximizer=returns((3, 5, 3, 3), (3, 5), exact=True)).eval()),
+    "another number of forms from a search that calls its values exact": (
+        lambda: no_grad(model(search=returns((3, 5, 3, 3), (3, 5), exact=True)).eval()),
         ShapeError,
         ["3 forms", "5"],
     ),
-    "chunk of zero": (lambda: model(chunk=0), InputError, ["chunk", "positive", "0"]),
-    "no samples": (lambda: model(maximizer=RandomSearch(0))(clouds()), InputError, ["at least one sample", "0"]),
+    "chunk of zero": (lambda: model(chunk_size=0), InputError, ["chunk", "positive", "0"]),
+    "no samples": (lambda: model(search=RandomSearch(0))(clouds()), InputError, ["at least one sample", "0"]),
     "no samples to refine": (
-        lambda: model(maximizer=SampleAndRefine(0))(clouds()),
+        lambda: model(search=SampleAndRefine(0))(clouds()),
         InputError,
         ["at least one sample", "0"],
     ),
@@ -196,35 +196,35 @@ CASES: dict[str, tuple[Callable[[], Any], type[AdacanonError], list[str]]] = {
         SpaceError,
         ["no anchors", "Shifts"],
     ),
-    "flat values from a maximizer": (
-        lambda: model(maximizer=returns((3, 3, 3, 3), (9,)))(clouds()),
+    "flat values from a search": (
+        lambda: model(search=returns((3, 3, 3, 3), (9,)))(clouds()),
         ShapeError,
         ["(batch, forms)", "(9,)"],
     ),
-    "another batch from a maximizer": (
-        lambda: model(maximizer=returns((2, 3, 3, 3), (2, 3)))(clouds()),
+    "another batch from a search": (
+        lambda: model(search=returns((2, 3, 3, 3), (2, 3)))(clouds()),
         ShapeError,
         ["batch of 3", "(2, 3)"],
     ),
     "parameters and values that do not match": (
-        lambda: model(maximizer=returns((3, 1, 3, 3), (3, 3)))(clouds()),
+        lambda: model(search=returns((3, 1, 3, 3), (3, 3)))(clouds()),
         ShapeError,
         ["(3, 3)", "(3, 1)"],
     ),
-    "too many forms from a maximizer": (
-        lambda: model(maximizer=returns((3, 5, 3, 3), (3, 5)))(clouds()),
+    "too many forms from a search": (
+        lambda: model(search=returns((3, 5, 3, 3), (3, 5)))(clouds()),
         ShapeError,
         ["5", "3"],
     ),
-    "too few forms from a maximizer": (
-        lambda: model(maximizer=returns((3, 2, 3, 3), (3, 2)))(clouds()),
+    "too few forms from a search": (
+        lambda: model(search=returns((3, 2, 3, 3), (3, 2)))(clouds()),
         ShapeError,
         ["2", "3"],
     ),
-    "no record from a maximizer": (
-        lambda: model(maximizer=Returns(lambda landscape: None))(clouds()),
+    "no record from a search": (
+        lambda: model(search=Returns(lambda landscape: None))(clouds()),
         AdacanonError,
-        ["Found", "None"],
+        ["SearchResult", "None"],
     ),
     "box upside down": (lambda: Box((1.0,), (0.0,)), InputError, ["low <= high", "(1.0,)"]),
     "box corners of two lengths": (lambda: Box((1.0,), (0.0, 2.0)), ShapeError, ["one length", "(0.0, 2.0)"]),
@@ -257,7 +257,7 @@ HINTED = [
     "fewer rows than forms",
     "chunk of zero",
     "no samples",
-    "flat values from a maximizer",
+    "flat values from a search",
 ]
 
 
@@ -282,7 +282,7 @@ def test_an_input_of_another_type_than_the_network_is_named() -> None:
 def test_errors_of_a_search_name_the_search() -> None:
     with pytest.raises(ScoreError) as caught:
         model(NaNForSome())(clouds())
-    assert "RandomSearch(samples=4) searched Rotations() for a batch of 3" in caught.value.__notes__[0]
+    assert "RandomSearch(candidates=4) searched Rotations() for a batch of 3" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize(

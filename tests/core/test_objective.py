@@ -91,7 +91,7 @@ class TestLoss:
     @pytest.mark.parametrize("forms", [1.0, 1.5, 3.0])
     def test_it_evaluates_no_more_forms_than_asked_for(self, forms: float) -> None:
         spy = Spy(cloud_network(CLASSES))
-        Objective(model(spy), forms=forms)(clouds(BATCH), LABELS).backward()
+        Objective(model(spy), forms=forms)(clouds(BATCH), LABELS).loss.backward()
         assert 1 <= sum(spy.rows(gradients=True)) <= forms * BATCH
 
     def test_in_evaluation_the_loss_is_exact(self) -> None:
@@ -105,6 +105,6 @@ class TestLoss:
             Objective(model(), forms=0.5)
         with pytest.raises(InputError, match="got 'few'"):
             Objective(model(), forms="few")  # type: ignore[arg-type]
-        shifted = Canonicalized(cloud_network(CLASSES), Rotations(), GridSearch(5), Monotone(torch.neg))
+        shifted = Canonicalized(cloud_network(CLASSES), Rotations(), GridSearch(5), prior=Monotone(torch.neg))
         with pytest.raises(InputError, match="ClassScore"):
             Objective(shifted, forms=2)

@@ -150,7 +150,7 @@ def test_a_pass_in_training_takes_turns_with_searches_that_lower_flags() -> None
 
     def train() -> None:
         for _ in range(60):
-            objective(clouds, labels).backward()
+            objective(clouds, labels).loss.backward()
 
     together(train, searching(network, times=60))
     assert seen == {(True, True), (False, False)}

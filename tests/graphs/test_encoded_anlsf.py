@@ -205,7 +205,7 @@ class TestTraining:
         assert losses[-1] < 0.5 * losses[0]
 
     def test_other_searches_and_sizes(self) -> None:
-        built = EncodedANLSF(2, classes=2, family=FAMILY, features=3, hops=0, layers=2, maximizer=RandomSearch(4))
+        built = EncodedANLSF(2, classes=2, family=FAMILY, features=3, hops=0, layers=2, search=RandomSearch(4))
         assert built.eval()(graphs()).shape == (len(NETWORKS), 2)
 
 
@@ -252,7 +252,7 @@ class TestGraphsOfTorchGeometric:
 
     def test_gradients_reach_all_parameters(self) -> None:
         built = small().train()
-        Objective(built)(Batch.from_data_list(graphs()), TARGETS).backward()
+        Objective(built)(Batch.from_data_list(graphs()), TARGETS).loss.backward()
         silent = [name for name, p in built.named_parameters() if p.grad is None or not bool((p.grad != 0).any())]
         assert silent == []
 
@@ -318,15 +318,15 @@ class TestFramedGraphs:
 
 
 def test_all_a_nlsf_share_one_search() -> None:
-    search, in_training = BandRotations(dyadic(3)).searches()
+    search, training_search = BandRotations(dyadic(3)).searches()
     assert search == SampleAndRefine(32, steps=1, step_size=10.0)
     models = (
         anlsf(BandRotations(dyadic(3)), 2, classes=2),
         node_anlsf(NodeRotations(dyadic(3)), 2, classes=2),
         EncodedANLSF(channels=2, classes=2).canonicalized,
     )
-    assert [(model.maximizer, model.redraw) for model in models] == [(search, 32)] * 3
-    assert [model.in_training for model in models] == [in_training, None, in_training]
+    assert [(model.search, model.resample_every) for model in models] == [(search, 32)] * 3
+    assert [model.training_search for model in models] == [training_search, None, training_search]
 
 
 def test_the_defaults_are_those_of_the_table() -> None:
@@ -348,12 +348,15 @@ def test_the_defaults_are_those_of_the_table() -> None:
         dropout=options["dropout"],
         frame_width=options["frame"],
         walk_steps=options["returns"],
-        maximizer=search_of(options),
-        in_training=search_of(options, reduced=options["reduced"]),
-        redraw=options["redraw"],
+        search=search_of(options),
+        training_search=search_of(options, low_precision=options["reduced"]),
+        resample_every=options["redraw"],
     )
     assert repr(other) == repr(built)
-    assert (other.frame_width, other.canonicalized.redraw) == (built.frame_width, built.canonicalized.redraw)
+    assert (other.frame_width, other.canonicalized.resample_every) == (
+        built.frame_width,
+        built.canonicalized.resample_every,
+    )
 
 
 def test_the_code_of_the_document_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -380,7 +383,7 @@ def test_a_short_training_on_molecules_is_well_above_chance() -> None:
             for part in train.split(32):
                 batch = Batch.from_data_list([dataset.graphs[i] for i in part.tolist()])
                 optimizer.zero_grad()
-                objective(batch, batch.y).backward()
+                objective(batch, batch.y).loss.backward()
                 optimizer.step()
     with torch.no_grad():
         answers = built.eval()([dataset.graphs[i] for i in test.tolist()]).argmax(1)

@@ -66,7 +66,7 @@ def candidates(g: BandCoefficients, count: int = 7) -> Tensor:
 
 
 def model(family: Family, mlp: SpectralMLP, *, steps: int = 3, **options: Any) -> Canonicalized:
-    return Canonicalized(mlp, family, SampleAndRefine(samples=8, steps=steps), **options)
+    return Canonicalized(mlp, family, SampleAndRefine(candidates=8, steps=steps), **options)
 
 
 def gradients(module: torch.nn.Module) -> list[Tensor]:
@@ -148,7 +148,7 @@ class TestTraining:
         for family in (FAMILY, Unfused(FAMILY)):
             mlp, g = network(beside=beside).train(), coefficients(beside=beside)
             g.factors.requires_grad_()
-            Objective(model(family, mlp).train())(g, targets).backward()
+            Objective(model(family, mlp).train())(g, targets).loss.backward()
             assert g.factors.grad is not None
             found.append([*gradients(mlp), g.factors.grad])
         assert len(found[0]) == 1 + len(list(network(beside=beside).parameters()))
@@ -172,11 +172,13 @@ class TestTraining:
 
 
 class TestWhatChangesNothing:
-    @pytest.mark.parametrize("chunk", [1, 5, 6, 7, 1000, None])
-    def test_chunks(self, chunk: int | None) -> None:
+    @pytest.mark.parametrize("chunk_size", [1, 5, 6, 7, 1000, None])
+    def test_chunks(self, chunk_size: int | None) -> None:
         g, mlp = coefficients(beside=BESIDE), network(beside=BESIDE)
-        expected = model(FAMILY, mlp, chunk=13).eval()(g)
-        torch.testing.assert_close(model(FAMILY, mlp, chunk=chunk).eval()(g), expected, atol=1e-12, rtol=1e-12)
+        expected = model(FAMILY, mlp, chunk_size=13).eval()(g)
+        torch.testing.assert_close(
+            model(FAMILY, mlp, chunk_size=chunk_size).eval()(g), expected, atol=1e-12, rtol=1e-12
+        )
 
     def test_inference_mode(self) -> None:
         g, mlp = coefficients(beside=BESIDE), network(beside=BESIDE)
@@ -295,17 +297,17 @@ class TestDrawsForSeveralTrainingSteps:
         """The transformations that each call finds; without refinement these are draws."""
         return [adaptive.canonicalize(coefficients()).parameters for _ in range(calls)]
 
-    @pytest.mark.parametrize("redraw", [1, 2, 3])
-    def test_as_many_calls_share_their_draws_and_then_they_change(self, redraw: int) -> None:
-        found = self.drawn(model(FAMILY, network(), steps=0, redraw=redraw).train(), 3 * redraw)
+    @pytest.mark.parametrize("resample_every", [1, 2, 3])
+    def test_as_many_calls_share_their_draws_and_then_they_change(self, resample_every: int) -> None:
+        found = self.drawn(model(FAMILY, network(), steps=0, resample_every=resample_every).train(), 3 * resample_every)
         for call, other in zip(range(len(found)), found[1:], strict=False):
-            assert torch.equal(found[call], other) == ((call + 1) % redraw != 0)
-        assert not torch.equal(found[0], found[2 * redraw])
+            assert torch.equal(found[call], other) == ((call + 1) % resample_every != 0)
+        assert not torch.equal(found[0], found[2 * resample_every])
 
     def test_a_restored_model_goes_on_where_the_saved_one_stood(self) -> None:
-        saved = model(FAMILY, network(), steps=0, redraw=3).train()
+        saved = model(FAMILY, network(), steps=0, resample_every=3).train()
         self.drawn(saved, 4)
-        restored = model(FAMILY, network(), steps=0, redraw=3).train()
+        restored = model(FAMILY, network(), steps=0, resample_every=3).train()
         restored.load_state_dict(saved.state_dict())
         ahead = self.drawn(saved, 5)
         for mine, other in zip(ahead, self.drawn(restored, 5), strict=True):
@@ -314,7 +316,7 @@ class TestDrawsForSeveralTrainingSteps:
         assert not torch.equal(ahead[1], ahead[2])
 
     def test_evaluation_does_not_notice(self) -> None:
-        g, plain, shared = coefficients(), model(FAMILY, network()), model(FAMILY, network(), redraw=5)
+        g, plain, shared = coefficients(), model(FAMILY, network()), model(FAMILY, network(), resample_every=5)
         expected = plain.eval()(g)
         for calls in range(3):
             shared.train()
@@ -323,7 +325,7 @@ class TestDrawsForSeveralTrainingSteps:
         assert int(shared.draws) == 3
 
     def test_a_given_generator_has_the_last_word(self) -> None:
-        shared = model(FAMILY, network(), steps=0, redraw=5).train()
+        shared = model(FAMILY, network(), steps=0, resample_every=5).train()
         found = [
             shared.canonicalize(coefficients(), generator=torch.Generator().manual_seed(seed)).parameters
             for seed in (0, 1, 0)
@@ -332,7 +334,7 @@ class TestDrawsForSeveralTrainingSteps:
         assert not torch.equal(found[0], found[1])
         assert int(shared.draws) == 0
 
-    @pytest.mark.parametrize("redraw", [0, -1])
-    def test_numbers_that_mean_nothing_are_refused(self, redraw: int) -> None:
+    @pytest.mark.parametrize("resample_every", [0, -1])
+    def test_numbers_that_mean_nothing_are_refused(self, resample_every: int) -> None:
         with pytest.raises(InputError, match=r"redraw must be a positive number of calls.*Hint"):
-            model(FAMILY, network(), redraw=redraw)
+            model(FAMILY, network(), resample_every=resample_every)

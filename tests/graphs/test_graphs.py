@@ -329,7 +329,7 @@ class TestBandRotations:
         padded = torch.stack([torch.nn.functional.pad(c, (0, 0, 0, height - c.shape[1])) for c, _ in parts])
         full = (padded, torch.stack([size for _, size in parts]))
         reduced = band_coefficients(graphs, PARTITION, dtype=torch.float64)
-        search = SampleAndRefine(samples=64, steps=60, every=True)
+        search = SampleAndRefine(candidates=64, steps=60, every=True)
         for family, g in ((BandRotations(PARTITION, rows=rows), reduced), (FullBandRotations(rows), full)):
             found = Canonicalized(lambda x: (x * weight.flatten(0, 1)).sum((1, 2)).unsqueeze(1), family, search)
             share = found.eval()(g)[:, 0] / exact

@@ -79,8 +79,8 @@ def exact(graphs: object, partition: Partition = PARTITION) -> NodeCoefficients:
 def classifier(classes: int = 3, channels: int = 3) -> Canonicalized:
     torch.manual_seed(0)
     family = NodeRotations(PARTITION, rows=ROWS)
-    search = SampleAndRefine(samples=8, steps=2)
-    return node_anlsf(family, channels, classes=classes, hidden=16, features=5, maximizer=search).eval().double()
+    search = SampleAndRefine(candidates=8, steps=2)
+    return node_anlsf(family, channels, classes=classes, hidden=16, features=5, search=search).eval().double()
 
 
 def spectrum_of(graph: Data):  # type: ignore[no-untyped-def]
@@ -147,8 +147,8 @@ class TestNodeRotations:
         torch.manual_seed(0)
         network = NodeClassifier(NodeFilter(4 * ROWS, 3, features=5, hidden=16), classes=3)
         model = Canonicalized(network, NodeRotations(PARTITION, rows=ROWS)).eval()
-        assert model.maximizer == SampleAndRefine(samples=32, steps=1, step_size=10.0)
-        assert model.in_training is None
+        assert model.search == SampleAndRefine(candidates=32, steps=1, step_size=10.0)
+        assert model.training_search is None
         graphs = some_graphs()
         found = model.canonicalize(graphs)
         assert found.logits.shape == (len(graphs), 3)
@@ -355,7 +355,9 @@ class TestClassifier:
             node_layers=node_layers,
             pooling=pooling,  # type: ignore[arg-type]
         )
-        Objective(model)(node_coefficients(some_graphs(), PARTITION), torch.tensor([0, 1, 0, 1, 0, 1, 0])).backward()
+        Objective(model)(
+            node_coefficients(some_graphs(), PARTITION), torch.tensor([0, 1, 0, 1, 0, 1, 0])
+        ).loss.backward()
         for name, parameter in model.named_parameters():
             assert parameter.grad is not None, name
             assert bool(parameter.grad.isfinite().all()), name
@@ -363,8 +365,8 @@ class TestClassifier:
 
     def test_training_lowers_the_loss(self) -> None:
         torch.manual_seed(0)
-        search = SampleAndRefine(samples=8, steps=2)
-        model = node_anlsf(NodeRotations(PARTITION, rows=ROWS), 3, classes=2, hidden=32, features=8, maximizer=search)
+        search = SampleAndRefine(candidates=8, steps=2)
+        model = node_anlsf(NodeRotations(PARTITION, rows=ROWS), 3, classes=2, hidden=32, features=8, search=search)
         objective, g = Objective(model), node_coefficients(some_graphs()[:5], PARTITION)
         optimizer = torch.optim.Adam(objective.parameters(), lr=1e-2)
         losses = []
@@ -472,7 +474,7 @@ class TestDirections:
 
     def test_without_the_search_the_frame_is_no_direction(self) -> None:
         """One random candidate leaks: the direction comes from the maximization."""
-        model, (x, y) = directional_filter(self.band, maximizer=RandomSearch(1)).eval().double(), self.coordinates()
+        model, (x, y) = directional_filter(self.band, search=RandomSearch(1)).eval().double(), self.coordinates()
         assert self.response(model, x, y.sin()) > 0.1
 
     def test_without_a_reference_no_direction_is_preferred(self) -> None:

@@ -18,7 +18,7 @@ from adacanon import (
     RandomSearch,
     SampleAndRefine,
 )
-from adacanon.core import Family, Found, Landscape, Maximizer
+from adacanon.core import Family, Landscape, Maximizer, SearchResult
 from adacanon.core.prior import ClassScore
 from adacanon.core.pytree import Tree, batch_size
 from adacanon.errors import InputError, SpaceError, UnknownNameError
@@ -111,7 +111,7 @@ class TestSearches:
     def test_a_named_default_runs_in_evaluation_and_in_training(self, family: Family) -> None:
         g = images(dtype=torch.float64)
         model = Canonicalized(SmallCNN(), family)
-        Objective(model)(g, torch.tensor([0, 2, 1])).backward()
+        Objective(model)(g, torch.tensor([0, 2, 1])).loss.backward()
         assert all(p.grad is not None and p.grad.any() for p in model.network.parameters())
         model.eval()
         assert model(g).shape == (3, 3)
@@ -141,7 +141,7 @@ class TestSearches:
         g = g.unsqueeze(1).expand(-1, 2, -1, -1).double()
         search = RandomSearch(40)
         whole = found_by(search, family, g, Pooled())
-        coarse = found_by(CoarseToFine(search, size=144, reduced=False), family, g, Pooled())
+        coarse = found_by(CoarseToFine(search, size=144, low_precision=False), family, g, Pooled())
         random = found_by(RandomSearch(1), family, g, Pooled()).values
         assert coarse.exact
         assert (coarse.values <= whole.values + 1e-12).all()
@@ -160,7 +160,7 @@ class TestSearches:
         assert (climbed.values > start.values + 1e-6).any()
 
 
-def found_by(search: Maximizer, family: Family, g: Tree, network: nn.Module | None = None) -> Found:
+def found_by(search: Maximizer, family: Family, g: Tree, network: nn.Module | None = None) -> SearchResult:
     landscape = Landscape(network or SmallCNN(), family, ClassScore(), family.prepare(g))
     return search.maximize(landscape, generator=torch.Generator().manual_seed(0))
 
@@ -197,12 +197,12 @@ class TestChunks:
 
     def test_a_number_that_is_set_counts(self) -> None:
         network = Counting()
-        Canonicalized(network, Rotations(), GridSearch(8), chunk=3).eval().canonicalize(torch.rand(1, 3, 8, 8))
+        Canonicalized(network, Rotations(), GridSearch(8), chunk_size=3).eval().canonicalize(torch.rand(1, 3, 8, 8))
         assert network.seen == [3, 3, 2]
 
     def test_scores_do_not_depend_on_it(self) -> None:
         g, network = images(3, dtype=torch.float64), SmallCNN()
-        one, other = (Canonicalized(network, Rotations(), chunk=chunk).eval()(g) for chunk in (None, 5))
+        one, other = (Canonicalized(network, Rotations(), chunk_size=chunk).eval()(g) for chunk in (None, 5))
         torch.testing.assert_close(one, other)
 
 

@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from adacanon import Calibration, Canonicalized, CoarseToFine, Objective, RandomSearch
-from adacanon.core import ClassScore, Found, Landscape
+from adacanon import Canonicalized, CoarseToFine, Objective, RandomSearch
+from adacanon.core import ClassScore, Landscape, SearchResult
 from adacanon.errors import InputError
+from adacanon.maximizers import Calibration
 from adacanon.points import Rotations
 from cases.coarse_cases import CLASSES, POINTS, MaxNetwork, large_clouds
 
@@ -29,15 +30,15 @@ def repeated_clouds(batch: int = 5) -> Tensor:
     return large_clouds(batch)[:, :8].repeat(1, POINTS // 8, 1)
 
 
-def searched(calibration: Calibration, seed: int, *, learning: bool = True, **options: bool) -> Found:
+def searched(calibration: Calibration, seed: int, *, learning: bool = True, **options: bool) -> SearchResult:
     where = Landscape(Distorted(), Rotations(), ClassScore(), repeated_clouds(), learning=learning)
     search = CoarseToFine(
-        RandomSearch(10), size=8, contenders=0, reduced=False, pilot=False, calibration=calibration, **options
+        RandomSearch(10), size=8, contenders=0, low_precision=False, pilot=False, calibration=calibration, **options
     )
     return search.maximize(where, generator=torch.Generator().manual_seed(seed))
 
 
-def error(found: Found) -> float:
+def error(found: SearchResult) -> float:
     """Between estimates and what the network says of the whole input there."""
     where = Landscape(MaxNetwork(), Rotations(), ClassScore(), repeated_clouds())
     return float((where.values(found.parameters.unsqueeze(0))[0] - found.values).abs().mean())
@@ -101,15 +102,15 @@ def test_it_is_saved_with_the_model_once() -> None:
         calibration = Calibration()
         training = CoarseToFine(RandomSearch(10), size=8, contenders=0, pilot=False, calibration=calibration)
         evaluation = CoarseToFine(RandomSearch(20), size=8, calibration=calibration)
-        return Canonicalized(Distorted(), Rotations(), evaluation, in_training=training)
+        return Canonicalized(Distorted(), Rotations(), evaluation, training_search=training)
 
     model, other = build(), build()
-    assert len(model.learnt) == 1
+    assert len(model.search_state) == 1
     for _ in range(3):
-        Objective(model)(repeated_clouds(), torch.tensor([0, 1, 2, 3, 4])).backward()
+        Objective(model)(repeated_clouds(), torch.tensor([0, 1, 2, 3, 4])).loss.backward()
     other.load_state_dict(copy.deepcopy(model.state_dict()))
-    assert other.learnt[0].batches.tolist() == [3] * CLASSES
-    assert torch.equal(other.learnt[0].moments, model.learnt[0].moments)
+    assert other.search_state[0].batches.tolist() == [3] * CLASSES
+    assert torch.equal(other.search_state[0].moments, model.search_state[0].moments)
     torch.testing.assert_close(other.eval()(repeated_clouds()), model.eval()(repeated_clouds()))
 
 
@@ -129,7 +130,9 @@ def test_an_infinite_score_does_not_stay(score: float) -> None:
 
     calibration = Calibration(inputs=5, forget=0.05)
     where = Landscape(Unbounded(), Rotations(), ClassScore(), repeated_clouds())
-    search = CoarseToFine(RandomSearch(10), size=8, contenders=0, reduced=False, pilot=False, calibration=calibration)
+    search = CoarseToFine(
+        RandomSearch(10), size=8, contenders=0, low_precision=False, pilot=False, calibration=calibration
+    )
     search.maximize(where, generator=torch.Generator().manual_seed(0))
     assert calibration.moments is not None
     assert bool(calibration.moments.isfinite().all())

@@ -51,7 +51,7 @@ def test_on_whole_inputs_it_is_the_best_of_many_climbs() -> None:
         value = path.values.amax(0)
     rungs = (ClimbStage(POINTS, 5, steps=4), ClimbStage(POINTS, 2, steps=3))
     found = found_by(
-        successive_halving(RandomSearch(30), rungs, contenders=CLASSES, steps=2, step_size=0.05, reduced=False)
+        successive_halving(RandomSearch(30), rungs, contenders=CLASSES, steps=2, step_size=0.05, low_precision=False)
     )
     # Finalists are shared: a class may end above its own path, never below.
     assert bool((found.values >= value - 1e-9).all())

@@ -60,7 +60,7 @@ def test_the_pilot_makes_up_for_scores_that_are_shifted_on_views() -> None:
     g = large_clouds()[:, :8].repeat(1, POINTS // 8, 1)
 
     def found(network: MaxNetwork, **options: bool) -> torch.Tensor:
-        search = CoarseToFine(RandomSearch(40), size=8, contenders=1, keep=1, reduced=False, **options)
+        search = CoarseToFine(RandomSearch(40), size=8, contenders=1, keep=1, low_precision=False, **options)
         return found_by(search, Landscape(network, Rotations(), ClassScore(), g)).values.amax(1)
 
     expected = found(MaxNetwork())
@@ -98,8 +98,8 @@ def test_it_keeps_the_laws_of_maximizers() -> None:
 def test_exact_values_are_not_evaluated_again_and_estimates_are() -> None:
     spy = Spy(MaxNetwork())
     g = large_clouds()
-    for maximizer, rows in [(RandomSearch(20), 20 * 5), (CoarseToFine(RandomSearch(20), 8, contenders=0), None)]:
-        model = Canonicalized(spy, Rotations(), maximizer).eval()
+    for search, rows in [(RandomSearch(20), 20 * 5), (CoarseToFine(RandomSearch(20), 8, contenders=0), None)]:
+        model = Canonicalized(spy, Rotations(), search).eval()
         spy.calls.clear()
         with torch.no_grad():
             logits = model(g)

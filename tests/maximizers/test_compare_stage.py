@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adacanon import CoarseToFine, RandomSearch, learning_searches
+from adacanon import CoarseToFine, RandomSearch, fast_training_searches
 from adacanon.core import Landscape
 from adacanon.errors import InputError
 from adacanon.maximizers import CompareStage
@@ -33,7 +33,10 @@ def slowly(where: Landscape, search: CoarseToFine) -> Tensor:
     assert isinstance(stage, CompareStage)
     points = where.space.sample(DRAWS, generator=torch.Generator().manual_seed(0))
     grid = points[:, None].expand(-1, where.batch, -1, -1)
-    with where.coarse(search.size, reduced=False) as view, where.coarse(stage.size, reduced=False) as middle:
+    with (
+        where.coarse(search.size, low_precision=False) as view,
+        where.coarse(stage.size, low_precision=False) as middle,
+    ):
         coarse, between, whole = (each(grid).unbind(1) for each in (view, middle, where))
     answers = []
     for first, second, on_input in zip(coarse, between, whole, strict=True):
@@ -66,7 +69,7 @@ def slowly(where: Landscape, search: CoarseToFine) -> Tensor:
     ids=repr,
 )
 def test_it_finds_what_a_slow_loop_finds(middle: CompareStage) -> None:
-    search = CoarseToFine(RandomSearch(DRAWS), 8, reduced=False, stages=(middle,))
+    search = CoarseToFine(RandomSearch(DRAWS), 8, low_precision=False, stages=(middle,))
     torch.testing.assert_close(found_by(search).values, slowly(landscape(), search))
 
 
@@ -121,7 +124,7 @@ def test_settings_that_mean_nothing_are_refused() -> None:
 
 @pytest.mark.parametrize("size", [8, 32, 256])
 def test_searches_that_learn_have_a_view_four_times_as_fine(size: int) -> None:
-    evaluation, training = learning_searches(10, size=size)
+    evaluation, training = fast_training_searches(10, size=size)
     assert isinstance(evaluation, CoarseToFine)
     assert isinstance(training, CoarseToFine)
     assert (evaluation.stages, training.stages) == ((CompareStage(4 * size),), ())

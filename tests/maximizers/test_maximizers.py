@@ -15,12 +15,12 @@ from adacanon import (
     Composition,
     GridSearch,
     RandomSearch,
-    Remembered,
     Restarts,
     SampleAndRefine,
     SubsetSearch,
+    WithMemory,
 )
-from adacanon.core import Found, Landscape, Maximizer
+from adacanon.core import Landscape, Maximizer, SearchResult
 from adacanon.core.pytree import map_tensors, take
 from adacanon.errors import InputError
 from adacanon.points import Rotations
@@ -33,55 +33,55 @@ from cases.networks import Mirror, PaddedRotations, cloud_network, clouds, padde
 class FirstOfTwo:
     """A third party's search: no base class, one method. The better of the identity and one turn."""
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         points = landscape.place(landscape.space.sample(2, generator=generator))
         block = map_tensors(lambda leaf: leaf.unsqueeze(1).expand(-1, landscape.batch, *leaf.shape[1:]), points)
         values, index = landscape(block).max(0)
-        return Found(take(block, index, torch.arange(landscape.batch).unsqueeze(1)), values)
+        return SearchResult(take(block, index, torch.arange(landscape.batch).unsqueeze(1)), values)
 
 
 SEARCHES = [
-    RandomSearch(samples=20),
-    RandomSearch(samples=300),
-    SampleAndRefine(samples=10, steps=3),
-    SampleAndRefine(samples=10, steps=0),
-    SampleAndRefine(samples=10, steps=3, method="projected"),
-    SampleAndRefine(samples=4, steps=3, every=True),
-    SampleAndRefine(samples=4, steps=3, every=True, method="projected"),
-    Restarts(RandomSearch(samples=5), times=3),
-    Restarts(SampleAndRefine(samples=3, steps=2), times=2),
-    SubsetSearch(RandomSearch(samples=300), count=20),
+    RandomSearch(candidates=20),
+    RandomSearch(candidates=300),
+    SampleAndRefine(candidates=10, steps=3),
+    SampleAndRefine(candidates=10, steps=0),
+    SampleAndRefine(candidates=10, steps=3, method="projected"),
+    SampleAndRefine(candidates=4, steps=3, every=True),
+    SampleAndRefine(candidates=4, steps=3, every=True, method="projected"),
+    Restarts(RandomSearch(candidates=5), times=3),
+    Restarts(SampleAndRefine(candidates=3, steps=2), times=2),
+    SubsetSearch(RandomSearch(candidates=300), candidates=20),
     FirstOfTwo(),
 ]
 ANCHORED = [
-    AnchoredSearch(samples=12),
-    AnchoredSearch(samples=5, steps=3),
-    SubsetSearch(AnchoredSearch(samples=24), count=6),
+    AnchoredSearch(candidates=12),
+    AnchoredSearch(candidates=5, steps=3),
+    SubsetSearch(AnchoredSearch(candidates=24), candidates=6),
 ]
 GRIDS = [
-    (GridSearch(size=30), rotation_problem()),
-    (GridSearch(size=300), rotation_problem()),
+    (GridSearch(candidates=30), rotation_problem()),
+    (GridSearch(candidates=300), rotation_problem()),
     (GridSearch(points=rotation_group("cube")), rotation_problem()),
-    (GridSearch(size=12), circle_problem()),
+    (GridSearch(candidates=12), circle_problem()),
     (GridSearch(), finite_problem()),
     (GridSearch(points=torch.tensor([0, 2, 5])), finite_problem()),
 ]
 
 
-@pytest.mark.parametrize("maximizer", SEARCHES + ANCHORED, ids=repr)
+@pytest.mark.parametrize("search", SEARCHES + ANCHORED, ids=repr)
 @pytest.mark.parametrize("problem", [rotation_problem(), circle_problem()], ids=["rotations", "circle"])
-def test_searches_keep_the_laws_on_smooth_spaces(maximizer: Maximizer, problem: Problem) -> None:
-    check_maximizer(maximizer, problem)
+def test_searches_keep_the_laws_on_smooth_spaces(search: Maximizer, problem: Problem) -> None:
+    check_maximizer(search, problem)
 
 
-@pytest.mark.parametrize("maximizer", SEARCHES, ids=repr)
-def test_searches_keep_the_laws_on_finite_spaces(maximizer: Maximizer) -> None:
-    check_maximizer(maximizer, finite_problem())
+@pytest.mark.parametrize("search", SEARCHES, ids=repr)
+def test_searches_keep_the_laws_on_finite_spaces(search: Maximizer) -> None:
+    check_maximizer(search, finite_problem())
 
 
-@pytest.mark.parametrize(("maximizer", "problem"), GRIDS, ids=repr)
-def test_grids_keep_the_laws(maximizer: Maximizer, problem: Problem) -> None:
-    check_maximizer(maximizer, problem)
+@pytest.mark.parametrize(("search", "problem"), GRIDS, ids=repr)
+def test_grids_keep_the_laws(search: Maximizer, problem: Problem) -> None:
+    check_maximizer(search, problem)
 
 
 def test_grid_search_on_a_finite_space_is_the_brute_force_loop() -> None:
@@ -148,9 +148,9 @@ def test_restarts_keep_the_best_of_independent_runs() -> None:
 def test_a_subset_is_drawn_without_replacement_from_the_candidates_of_its_search() -> None:
     landscape = landscape_of(rotation_problem())
     whole, seen = AnchoredSearch(24), []
-    (all_of_them,) = whole.candidates(landscape, seeded(0))
+    (all_of_them,) = whole.propose(landscape, seeded(0))
     for seed in range(40):
-        (block,) = SubsetSearch(whole, 6).candidates(landscape, seeded(seed))
+        (block,) = SubsetSearch(whole, 6).propose(landscape, seeded(seed))
         assert len(block) == 6
         distances = torch.cdist(block.flatten(2).transpose(0, 1), all_of_them.flatten(2).transpose(0, 1))
         chosen = distances.argmin(2)
@@ -175,7 +175,7 @@ def test_a_subset_and_a_memory_reach_the_maximum_over_all_candidates() -> None:
     problem = rotation_problem()
     landscape = Landscape(problem.network, problem.family, ClassScore(), problem.g, ids=torch.arange(len(problem.g)))
     whole = AnchoredSearch(24).maximize(landscape, generator=seeded(0)).values
-    search = Remembered(SubsetSearch(AnchoredSearch(24), 6), samples=len(problem.g))
+    search = WithMemory(SubsetSearch(AnchoredSearch(24), 6), samples=len(problem.g))
     path = [search.maximize(landscape, generator=seeded(epoch)).values for epoch in range(30)]
     assert (path[0] < whole - 1e-6).any()
     torch.testing.assert_close(path[-1], whole)
@@ -192,12 +192,12 @@ def test_anchored_search_takes_one_space_per_input() -> None:
     """Vectors of unequal lengths: the anchor sends each to the first axis, so its values depend on norms alone."""
     x, sizes = padded_vectors()
     problem = Problem(lambda forms: forms[:, :1], PaddedRotations(), (x, sizes), x.norm(dim=1, keepdim=True))
-    found = check_maximizer(AnchoredSearch(samples=6), problem)
+    found = check_maximizer(AnchoredSearch(candidates=6), problem)
     assert found.values.shape == (4, 1)
 
 
 @pytest.mark.parametrize(
-    "maximizer",
+    "search",
     [
         RandomSearch(16),
         SampleAndRefine(8, 3),
@@ -206,13 +206,13 @@ def test_anchored_search_takes_one_space_per_input() -> None:
     ],
     ids=repr,
 )
-def test_searches_take_one_space_per_input(maximizer: Maximizer) -> None:
+def test_searches_take_one_space_per_input(search: Maximizer) -> None:
     """max over O(n) of the first coordinate of Ux is |x|."""
     x, sizes = padded_vectors()
     problem = Problem(
         lambda forms: forms[:, :2], PaddedRotations(), (x, sizes), x.norm(dim=1, keepdim=True).expand(4, 2)
     )
-    check_maximizer(maximizer, problem)
+    check_maximizer(search, problem)
 
 
 # Compositions
@@ -245,7 +245,7 @@ def test_refinement_leaves_the_discrete_factor_alone(method: str) -> None:
 def test_grid_search_on_a_product_is_the_brute_force_loop() -> None:
     family, g, network = composed_problem()
     landscape = Landscape(network, family, ClassScore(), g)
-    found = GridSearch(size=25).maximize(landscape, generator=seeded(0))
+    found = GridSearch(candidates=25).maximize(landscape, generator=seeded(0))
     rotations = SO3().cover(12)
     signs = torch.tensor([[1.0, 1, 1], [-1, 1, 1]], dtype=torch.float64)
     forms = torch.einsum("bni,kji,sj->ksbnj", g, rotations, signs)
@@ -276,7 +276,7 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def test_scores_at_one_form_of_every_pair_are_those_of_all_forms() -> None:
-    landscape = Landscape(cloud_network(), Rotations(), ClassScore(), clouds(), chunk=3)
+    landscape = Landscape(cloud_network(), Rotations(), ClassScore(), clouds(), chunk_size=3)
     owner = torch.arange(landscape.batch).repeat(2)
     u = landscape.place(SO3().sample(len(owner), generator=torch.Generator().manual_seed(0)))
     every = landscape.scores(u, owner)
@@ -288,11 +288,11 @@ def test_scores_at_one_form_of_every_pair_are_those_of_all_forms() -> None:
 class Own:
     """A search that is derived from nothing."""
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         return RandomSearch(6).maximize(landscape, generator=generator)
 
 
-@pytest.mark.parametrize("wrap", [lambda own: own, lambda own: Restarts(own, 1), lambda own: Remembered(own, 9)])
+@pytest.mark.parametrize("wrap", [lambda own: own, lambda own: Restarts(own, 1), lambda own: WithMemory(own, 9)])
 def test_a_search_of_ones_own_serves_everywhere(wrap: Callable[[Any], Any]) -> None:
     model = Canonicalized(cloud_network(), Rotations(), wrap(Own())).eval()
     expected = Canonicalized(cloud_network(), Rotations(), RandomSearch(6)).eval()
@@ -301,7 +301,7 @@ def test_a_search_of_ones_own_serves_everywhere(wrap: Callable[[Any], Any]) -> N
         model(clouds(), budget=3)
 
 
-@pytest.mark.parametrize("wrap", [lambda own: Restarts(own), lambda own: Remembered(own, 9), SubsetSearch])
+@pytest.mark.parametrize("wrap", [lambda own: Restarts(own), lambda own: WithMemory(own, 9), SubsetSearch])
 def test_what_is_no_search_is_refused_at_once(wrap: Callable[[Any], Any]) -> None:
     with pytest.raises(InputError, match=r"method maximize|set of candidates"):
         wrap(RandomSearch)

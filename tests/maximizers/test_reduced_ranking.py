@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from adacanon import RandomSearch, SampleAndRefine
-from adacanon.core import ClassScore, Found, Landscape
+from adacanon.core import ClassScore, Landscape, SearchResult
 from adacanon.core import landscape as landscapes
 from adacanon.graphs import BandRotations, SpectralMLP, uniform
 from adacanon.graphs.coefficients import BandCoefficients
@@ -33,7 +33,7 @@ def plain() -> Landscape:
     return Landscape(cloud_network().float(), Rotations(), ClassScore(), clouds().float())
 
 
-def found_by(search: SampleAndRefine | RandomSearch, landscape: Landscape) -> Found:
+def found_by(search: SampleAndRefine | RandomSearch, landscape: Landscape) -> SearchResult:
     return search.maximize(landscape, generator=torch.Generator().manual_seed(0))
 
 
@@ -42,13 +42,13 @@ def found_by(search: SampleAndRefine | RandomSearch, landscape: Landscape) -> Fo
 class TestReduced:
     def test_values_are_exact(self, build: Build, steps: int) -> None:
         landscape = build()
-        found = found_by(SampleAndRefine(DRAWS, steps, reduced=True), landscape)
+        found = found_by(SampleAndRefine(DRAWS, steps, low_precision=True), landscape)
         assert found.exact
         torch.testing.assert_close(landscape.values(found.parameters.unsqueeze(0))[0], found.values)
 
     def test_rounding_costs_little(self, build: Build, steps: int) -> None:
         every = found_by(RandomSearch(DRAWS), build()).values
-        found = found_by(SampleAndRefine(DRAWS, steps, reduced=True), build()).values
+        found = found_by(SampleAndRefine(DRAWS, steps, low_precision=True), build()).values
         assert bool((found >= every - 0.05 * every.abs().max()).all())
 
     def test_without_the_hardware_it_is_the_search_itself(
@@ -56,7 +56,7 @@ class TestReduced:
     ) -> None:
         expected = found_by(SampleAndRefine(DRAWS, steps), build())
         monkeypatch.setattr(landscapes, "reduced_precision", lambda device: None)
-        found = found_by(SampleAndRefine(DRAWS, steps, reduced=True), build())
+        found = found_by(SampleAndRefine(DRAWS, steps, low_precision=True), build())
         torch.testing.assert_close(found.values, expected.values)
         torch.testing.assert_close(found.parameters, expected.parameters)
 
@@ -67,7 +67,7 @@ def test_the_draws_are_evaluated_in_bfloat16_and_counted(build: Build, monkeypat
     landscape = build()
     exact = landscape(candidates(landscape))
     before = landscape.pairs_evaluated
-    with landscape.rough() as rough:
+    with landscape.low_precision() as rough:
         values = rough(candidates(landscape))
     assert landscape.pairs_evaluated == 2 * before
     assert values.dtype == torch.float32
@@ -78,7 +78,7 @@ def test_scores_are_not_rounded_themselves(monkeypatch: pytest.MonkeyPatch) -> N
     """Two draws should have equal scores by accident only."""
     monkeypatch.setattr(landscapes, "reduced_precision", lambda device: torch.bfloat16)
     landscape = fused()
-    with landscape.rough() as rough:
+    with landscape.low_precision() as rough:
         values = rough(candidates(landscape))
     assert float((values == values.bfloat16().float()).double().mean()) < 0.1
 

@@ -122,7 +122,7 @@ class TestAction:
 @pytest.mark.parametrize("family", [Rotations(), Isometries(), AxisRotations(AXIS)], ids=repr)
 def test_an_anchored_search_is_invariant_also_with_padding(family: CloudFamily) -> None:
     g = (points(), mask())
-    model = Canonicalized(Unpacked(pointnet()), family, AnchoredSearch(samples=6)).eval()
+    model = Canonicalized(Unpacked(pointnet()), family, AnchoredSearch(candidates=6)).eval()
     assert_invariant(model, g, family, tolerance=1e-9)
 
 
@@ -136,7 +136,11 @@ def test_a_covering_of_the_circle_is_invariant_to_its_own_angles() -> None:
 
 
 class TestPadding:
-    SEARCHES = (RandomSearch(7), AnchoredSearch(samples=5), CoarseToFine(RandomSearch(9), size=6, reduced=False))
+    SEARCHES = (
+        RandomSearch(7),
+        AnchoredSearch(candidates=5),
+        CoarseToFine(RandomSearch(9), size=6, low_precision=False),
+    )
 
     @staticmethod
     def model(search: Any, build: Any = pointnet) -> Canonicalized:
@@ -196,7 +200,9 @@ class TestParts:
 
     @staticmethod
     def model(search: Any = None) -> Canonicalized:
-        return Canonicalized(Unpacked(segmentation()), Rotations(), search or RandomSearch(9), NegativeEntropy()).eval()
+        return Canonicalized(
+            Unpacked(segmentation()), Rotations(), search or RandomSearch(9), prior=NegativeEntropy()
+        ).eval()
 
     def test_the_form_has_the_smallest_entropy_of_all_candidates(self) -> None:
         model, candidates = self.model(GridSearch(15)), SO3().cover(15)
@@ -240,7 +246,7 @@ class TestParts:
         assert (other - model((points(), categories()))).abs().amax((1, 2)).min() > 1e-3
 
     def test_a_coarse_search_answers_for_all_points(self) -> None:
-        model = self.model(CoarseToFine(RandomSearch(9), size=6, reduced=False))
+        model = self.model(CoarseToFine(RandomSearch(9), size=6, low_precision=False))
         assert model((points(), categories())).shape == (BATCH, POINTS, PARTS)
 
 
@@ -269,7 +275,7 @@ class TestRepresentations:
         torch.testing.assert_close(model(points()), scores.amax(0))
 
     def test_an_anchored_search_makes_it_invariant(self) -> None:
-        model = nn.Sequential(self.encoder(), self.head(AnchoredSearch(samples=6))).eval()
+        model = nn.Sequential(self.encoder(), self.head(AnchoredSearch(candidates=6))).eval()
         assert_invariant(model, points(), Rotations(), tolerance=1e-8)
         plain = nn.Sequential(self.encoder(), pointnet(3 * self.CHANNELS))
         with pytest.raises(AssertionError):
@@ -350,7 +356,7 @@ class TestErrors:
         for search in (RandomSearch(4), CoarseToFine(RandomSearch(4), size=4)):
             assert Canonicalized(pointnet(), Rotations(), search).eval()(x).isfinite().all()
         with pytest.warns(UserWarning, match="2 of 2 inputs have no axes of their own"):
-            assert Canonicalized(pointnet(), Rotations(), AnchoredSearch(samples=3)).eval()(x).isfinite().all()
+            assert Canonicalized(pointnet(), Rotations(), AnchoredSearch(candidates=3)).eval()(x).isfinite().all()
 
 
 class TestAnchors:

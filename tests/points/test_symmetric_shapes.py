@@ -16,10 +16,10 @@ from adacanon import (
     CoarseToFine,
     Objective,
     RandomSearch,
-    Remembered,
     Restarts,
     SampleAndRefine,
     SubsetSearch,
+    WithMemory,
 )
 from adacanon.core.maximizer import Maximizer
 from adacanon.data.modelnet import load_modelnet
@@ -35,8 +35,8 @@ ANCHORED: list[Maximizer] = [
     AnchoredSearch(24),
     AnchoredSearch(48, steps=1),
     SubsetSearch(AnchoredSearch(24), 6),
-    Remembered(AnchoredSearch(24), samples=8),
-    Remembered(SubsetSearch(AnchoredSearch(24), 6), samples=8),
+    WithMemory(AnchoredSearch(24), samples=8),
+    WithMemory(SubsetSearch(AnchoredSearch(24), 6), samples=8),
     Restarts(AnchoredSearch(24), times=2),
     CoarseToFine(AnchoredSearch(24), size=6),
     successive_halving(AnchoredSearch(24), (ClimbStage(6, keep=2),)),

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from adacanon import AnchoredSearch, Canonicalized, RandomSearch
-from adacanon.core import Family, Found, Landscape, Maximizer, Space
+from adacanon.core import Family, Landscape, Maximizer, SearchResult, Space
 from adacanon.core.pytree import map_tensors
 from adacanon.points import Rotations
 from adacanon.spaces import SO3, Circle, Orthogonal
@@ -237,7 +237,7 @@ class Faulty(Maximizer):
 
     fault: str
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         if self.fault == "global randomness":
             generator = torch.default_generator
         found = RandomSearch(8).maximize(landscape, generator=generator)
@@ -246,16 +246,16 @@ class Faulty(Maximizer):
             case "global randomness":
                 return found
             case "flat values":
-                return Found(u, values.flatten())
+                return SearchResult(u, values.flatten())
             case "invented values":
-                return Found(u, values + 1e-3)
+                return SearchResult(u, values + 1e-3)
             case "off the space":
-                return Found(2 * u, 2 * values)
+                return SearchResult(2 * u, 2 * values)
             case "other parameters":
-                return Found(u.roll(1, 0), values)
+                return SearchResult(u.roll(1, 0), values)
             case "minimum":
                 worst = RandomSearch(8).maximize(_negative(landscape), generator=generator)
-                return Found(worst.parameters, -worst.values)
+                return SearchResult(worst.parameters, -worst.values)
             case "shared between forms":
                 return _at(landscape, u[:, :1].expand_as(u))
             case "shared between inputs":
@@ -267,9 +267,9 @@ def _negative(landscape: Landscape) -> Landscape:
     return Landscape(lambda x: -landscape.network(x), landscape.family, landscape.prior, landscape.g)
 
 
-def _at(landscape: Landscape, u: Tensor) -> Found:
+def _at(landscape: Landscape, u: Tensor) -> SearchResult:
     """Honest values at given parameters (batch, forms, 3, 3)."""
-    return Found(u, landscape.value_and_gradient(u.unsqueeze(0))[0][0])
+    return SearchResult(u, landscape.value_and_gradient(u.unsqueeze(0))[0][0])
 
 
 MAXIMIZER_FAULTS = {
@@ -304,7 +304,7 @@ def test_an_invariant_model_passes_and_its_error_is_returned() -> None:
 def test_an_anchored_model_is_invariant() -> None:
     from cases.networks import cloud_network
 
-    model = Canonicalized(cloud_network(), Rotations(), AnchoredSearch(samples=16)).eval()
+    model = Canonicalized(cloud_network(), Rotations(), AnchoredSearch(candidates=16)).eval()
     assert_invariant(model, clouds(8), Rotations(), tolerance=1e-9)
 
 

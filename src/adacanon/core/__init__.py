@@ -4,8 +4,8 @@ from adacanon.core.canonicalized import Canonical, Canonicalized
 from adacanon.core.family import Family, Fused
 from adacanon.core.landscape import Landscape
 from adacanon.core.loss import one_vs_rest, predict, probabilities
-from adacanon.core.maximizer import Found, Maximizer
-from adacanon.core.objective import Objective
+from adacanon.core.maximizer import Maximizer, SearchResult
+from adacanon.core.objective import LossAndLogits, Objective
 from adacanon.core.prior import ClassScore, Monotone, NegativeEntropy, Prior
 from adacanon.core.space import Space
 
@@ -14,14 +14,15 @@ __all__ = [
     "Canonicalized",
     "ClassScore",
     "Family",
-    "Found",
     "Fused",
     "Landscape",
+    "LossAndLogits",
     "Maximizer",
     "Monotone",
     "NegativeEntropy",
     "Objective",
     "Prior",
+    "SearchResult",
     "Space",
     "one_vs_rest",
     "predict",

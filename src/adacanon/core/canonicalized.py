@@ -13,7 +13,7 @@ from adacanon.core.evaluation import evaluate
 from adacanon.core.evaluation_mode import Network, in_evaluation_mode, in_its_own_mode
 from adacanon.core.family import Family, Searches
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found, Maximizer, as_maximizer
+from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
 from adacanon.core.naming import compare_names, names_of, packed, unpacked
 from adacanon.core.precision import callers_precision, in_precision
 from adacanon.core.prior import ClassScore, Prior
@@ -94,18 +94,19 @@ class Canonicalized(nn.Module):
         network: :math:`f`, any module from the family's forms to (pairs, classes). A plain function is called as it is:
             what it hides cannot be put in evaluation mode.
         family: :math:`\kappa`, which names the space and transforms.
-        maximizer: the search; left out, the fast one that the family names (:meth:`Family.searches`).
-        in_training: another search for training mode, where estimates are enough; the same one if left out.
+        search: where the maximum is looked for; if left out, the search that the family names
+            (:meth:`Family.searches`).
+        training_search: another search for training mode, where estimates are enough; the same one if left out.
         prior: :math:`h`; a form per class unless the prior is shared.
-        chunk: pairs per network evaluation in the search; None leaves it to the family, or to the size of a form.
+        chunk_size: pairs per network evaluation in the search; None leaves it to the family, or to the size of a form.
         seed: determines the candidates.
-        redraw: calls in training that share one set of draws. Raise it where sampling candidates is expensive.
+        resample_every: calls in training that share one set of draws. Raise it where sampling candidates is expensive.
 
     Example:
         >>> from adacanon.points import Rotations
         >>> from adacanon.maximizers import RandomSearch
         >>> network = nn.Sequential(nn.Flatten(), nn.Linear(12, 2))
-        >>> model = Canonicalized(network, Rotations(), RandomSearch(samples=8)).eval()
+        >>> model = Canonicalized(network, Rotations(), RandomSearch(candidates=8)).eval()
         >>> model(torch.randn(5, 4, 3)).shape
         torch.Size([5, 2])
 
@@ -120,42 +121,45 @@ class Canonicalized(nn.Module):
         self,
         network: Callable[[Tree], Tensor],
         family: Family,
-        maximizer: Maximizer | None = None,
-        prior: Prior | None = None,
+        search: Maximizer | None = None,
         *,
-        in_training: Maximizer | None = None,
-        chunk: int | None = None,
+        prior: Prior | None = None,
+        training_search: Maximizer | None = None,
+        chunk_size: int | None = None,
         seed: int = 0,
-        redraw: int = 1,
+        resample_every: int = 1,
     ) -> None:
         super().__init__()
-        if redraw < 1:
-            raise InputError(f"redraw must be a positive number of calls, got {redraw}. Hint: 1 draws at every call")
-        if chunk is not None and chunk < 1:
+        if resample_every < 1:
             raise InputError(
-                f"chunk must be a positive number of pairs or None, got {chunk}. "
+                f"resample_every must be a positive number of calls, got {resample_every}. "
+                "Hint: 1 draws candidates at every call"
+            )
+        if chunk_size is not None and chunk_size < 1:
+            raise InputError(
+                f"chunk_size must be a positive number of pairs or None, got {chunk_size}. "
                 "Hint: None chooses by the size of a form"
             )
         _check_parts(network, family, prior)
-        if maximizer is None:
-            maximizer, automatic = _searches_of(family)
-            in_training = in_training or automatic
-        maximizer = as_maximizer(maximizer)
-        in_training = None if in_training is None else as_maximizer(in_training)
+        if search is None:
+            search, automatic = _searches_of(family)
+            training_search = training_search or automatic
+        search = as_maximizer(search)
+        training_search = None if training_search is None else as_maximizer(training_search)
         self.network = network
         self.family = family
-        self.maximizer = maximizer
-        self.in_training = in_training
-        self.learnt = nn.ModuleList(_learnt(maximizer, in_training))
+        self.search = search
+        self.training_search = training_search
+        self.search_state = nn.ModuleList(_search_state(search, training_search))
         self.prior = ClassScore() if prior is None else prior
-        self.chunk = chunk
-        self.redraw = redraw
+        self.chunk_size = chunk_size
+        self.resample_every = resample_every
         self.register_buffer("seed", torch.tensor(seed, dtype=torch.int64))
         self.register_buffer("draws", torch.tensor(0, dtype=torch.int64))
 
     def get_extra_state(self) -> Tensor:
         """Family and searches by name, so that a checkpoint of one model is not taken for that of another."""
-        return packed(names_of(self.family, self.maximizer, self.in_training))
+        return packed(names_of(self.family, self.search, self.training_search))
 
     def set_extra_state(self, state: Tensor) -> None:
         """Names are compared before anything is loaded."""
@@ -174,9 +178,9 @@ class Canonicalized(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *others)
 
     def extra_repr(self) -> str:
-        names = ["family", "maximizer", "prior"] + ["in_training"] * (self.in_training is not None)
+        names = ["family", "search", "prior"] + ["training_search"] * (self.training_search is not None)
         lines = (f"{name}={getattr(self, name)!r}," for name in names)
-        return "\n".join((*lines, f"chunk={self.chunk or 'automatic'}"))
+        return "\n".join((*lines, f"chunk={self.chunk_size or 'automatic'}"))
 
     def forward(
         self,
@@ -195,7 +199,7 @@ class Canonicalized(nn.Module):
                 by its share; None leaves the search as it is.
         """
         g = self.prepare(g)
-        found, landscape = self.search(g, ids=ids, generator=generator, budget=budget)
+        found, landscape = self.maximize(g, ids=ids, generator=generator, budget=budget)
         with in_its_own_mode(self.network):
             return self._at(self.network, g, found, landscape)
 
@@ -216,7 +220,7 @@ class Canonicalized(nn.Module):
         """Search, and return everything that was found; no gradients. Arguments as in ``forward``."""
         with torch.no_grad():
             g = self.prepare(g)
-            found, landscape = self.search(g, ids=ids, generator=generator, budget=budget)
+            found, landscape = self.maximize(g, ids=ids, generator=generator, budget=budget)
             with in_evaluation_mode(self.network) as network:
                 logits = self._at(network, g, found, landscape)
             batch, forms = found.values.shape
@@ -245,15 +249,15 @@ class Canonicalized(nn.Module):
                 raise InputError(_where_not_finite(leaf))
         return g
 
-    def search(
+    def maximize(
         self,
         g: Tree,
         *,
         ids: Tensor | None = None,
         generator: torch.Generator | None = None,
         budget: float | None = None,
-    ) -> tuple[Found, Landscape]:
-        """The maximizer's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
+    ) -> tuple[SearchResult, Landscape]:
+        """The search's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
         device = tensors(g)[0].device.type
         precision = callers_precision(device)
         with (
@@ -266,15 +270,15 @@ class Canonicalized(nn.Module):
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
             _check_ids(ids, batch_size(g))
             landscape = Landscape(
-                network, self.family, self.prior, g, chunk=self.chunk, ids=ids, learning=self.training
+                network, self.family, self.prior, g, chunk_size=self.chunk_size, ids=ids, learning=self.training
             )
-            maximizer = self.in_training or self.maximizer if self.training else self.maximizer
+            search = self.training_search or self.search if self.training else self.search
             try:
                 if budget is not None:
-                    maximizer = _within(maximizer, budget, landscape)
-                found = maximizer.maximize(landscape, generator=generator or self._next_generator())
+                    search = _with_budget(search, budget, landscape)
+                found = search.maximize(landscape, generator=generator or self._next_generator())
             except AdacanonError as error:
-                error.add_note(f"while {maximizer!r} searched {self.family!r} for a batch of {landscape.batch}")
+                error.add_note(f"while {search!r} searched {self.family!r} for a batch of {landscape.batch}")
                 raise
             except RuntimeError as error:  # from the network
                 if note := _other_types(self.network, g):
@@ -296,10 +300,10 @@ class Canonicalized(nn.Module):
         stream = 0
         if self.training:
             self.draws += 1
-            stream = -(-int(self.draws) // self.redraw)
+            stream = -(-int(self.draws) // self.resample_every)
         return torch.Generator().manual_seed((int(self.seed) * 0x9E3779B97F4A7C15 + stream) % 2**63)
 
-    def _at(self, network: Network, g: Tree, found: Found, landscape: Landscape) -> Tensor:
+    def _at(self, network: Network, g: Tree, found: SearchResult, landscape: Landscape) -> Tensor:
         """Evaluate the network once at every distinct (input, winner) pair and hand each class its own."""
         batch, forms = found.values.shape
         if found.exact and forms == landscape.forms and isinstance(self.prior, ClassScore) and not _learns(network):
@@ -320,23 +324,23 @@ class Canonicalized(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Outputs of the distinct pairs, and for every pair its place among them."""
         first, place = distinct_rows(owner, u)
-        return self._outputs(network, g, take(u, first), owner[first], landscape.chunk), place
+        return self._outputs(network, g, take(u, first), owner[first], landscape.chunk_size), place
 
     def _check_forms(self, forms: int, classes: int) -> None:
         expected = 1 if self.prior.shared else classes
         if forms != expected:
-            raise ShapeError(f"A maximizer must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
+            raise ShapeError(f"A search must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
 
-    def _outputs(self, network: Network, g: Tree, u: Tree, owner: Tensor, chunk: int | None) -> Tensor:
+    def _outputs(self, network: Network, g: Tree, u: Tree, owner: Tensor, chunk_size: int | None) -> Tensor:
         """Chunks are for evaluation only: splitting a training batch would split BatchNorm's statistics."""
         total = owner.shape[0]
-        if chunk is None or _learns(network):
-            chunk = total
-        if chunk >= total:
+        if chunk_size is None or _learns(network):
+            chunk_size = total
+        if chunk_size >= total:
             return evaluate(network, self.family, g, u, owner)
         parts = (
-            evaluate(network, self.family, g, slice_rows(u, a, a + chunk), owner[a : a + chunk])
-            for a in range(0, total, chunk)
+            evaluate(network, self.family, g, slice_rows(u, a, a + chunk_size), owner[a : a + chunk_size])
+            for a in range(0, total, chunk_size)
         )
         return joined(parts, total)
 
@@ -364,16 +368,16 @@ def _searches_of(family: Family) -> Searches:
     return searches
 
 
-def _learnt(*maximizers: Maximizer | None) -> list[nn.Module]:
+def _search_state(*maximizers: Maximizer | None) -> list[nn.Module]:
     """What is saved of the searches; one that serves twice is saved once."""
-    saved = (module for search in maximizers if search is not None for module in search.saved())
+    saved = (module for search in maximizers if search is not None for module in search.search_state())
     return list({id(module): module for module in saved}.values())
 
 
-def _within(maximizer: Maximizer, budget: float, landscape: Landscape) -> Maximizer:
+def _with_budget(search: Maximizer, budget: float, landscape: Landscape) -> Maximizer:
     if not budget >= 1:
         raise InputError(f"budget must be at least one evaluation of the network per input, got {budget}")
-    return maximizer.within(budget, landscape)
+    return search.with_budget(budget, landscape)
 
 
 def _check_ids(ids: Any, batch: int) -> None:
@@ -384,19 +388,19 @@ def _check_ids(ids: Any, batch: int) -> None:
         raise InputError(f"ids must be whole numbers, got {ids.dtype}. Hint: ids.long()")
 
 
-def _checked(found: Found, landscape: Landscape) -> Found:
-    if not isinstance(found, Found):
-        raise ShapeError(f"A maximizer must return a Found record, got {found!r}. Hint: Found(parameters, values)")
+def _checked(found: SearchResult, landscape: Landscape) -> SearchResult:
+    if not isinstance(found, SearchResult):
+        raise ShapeError(f"A search must return a SearchResult, got {found!r}. Hint: SearchResult(parameters, values)")
     values = found.values
     leading = {tuple(leaf.shape[:2]) for leaf in tensors(found.parameters)}
     if values.dim() != 2 or values.shape[0] != landscape.batch or leading != {tuple(values.shape)}:
         raise ShapeError(
-            f"A maximizer must return values (batch, forms) and parameters (batch, forms, *point) for a batch of "
+            f"A search must return values (batch, forms) and parameters (batch, forms, *point) for a batch of "
             f"{landscape.batch}, got values {tuple(values.shape)} and parameters with leading axes {sorted(leading)}. "
             + _CHECK_HINT
         )
     if any(bool(leaf.isnan().any()) for leaf in (values, *tensors(found.parameters))):
-        raise ScoreError(f"A maximizer must return values and parameters that are numbers, got NaN. {_CHECK_HINT}")
+        raise ScoreError(f"A search must return values and parameters that are numbers, got NaN. {_CHECK_HINT}")
     return found
 
 

@@ -23,7 +23,7 @@ from adacanon.core.pytree import (
 from adacanon.errors import ShapeError
 
 PAIRS_PER_FUSED_CHUNK = 4096
-"""What a fused evaluation handles at a time if no chunk is set."""
+"""What a fused evaluation handles at a time if no chunk_size is set."""
 
 Network = Callable[[Tree], Tensor]
 Rank = Callable[[Tensor], Tensor]
@@ -51,15 +51,15 @@ class PlainEvaluation(Evaluation):
     """Every pair is transformed and goes through the network, some at a time.
 
     Attributes:
-        chunk: pairs at a time; None until it is known, from the family or from the size of a form.
-        numbers: of the forms in a chunk that is chosen by their size.
+        chunk_size: pairs at a time; None until it is known, from the family or from the size of a form.
+        numbers: of the forms in a chunk_size that is chosen by their size.
     """
 
     network: Network
     family: Family
     g: Tree
     rank: Rank
-    chunk: int | None
+    chunk_size: int | None
     numbers: int
 
     def of_candidates(self, u: Tree) -> Tensor:
@@ -104,13 +104,13 @@ class PlainEvaluation(Evaluation):
 
     def _chunks(self, u: Tree, owner: Tensor) -> list[tuple[int, int]]:
         total = owner.shape[0]
-        if self.chunk is None:
-            self.chunk = self.family.at_once(self.g)
-        if self.chunk is None:
+        if self.chunk_size is None:
+            self.chunk_size = self.family.chunk_size(self.g)
+        if self.chunk_size is None:
             with torch.no_grad():
                 form = self.family.transform(self.g, slice_rows(u, 0, 1), owner[:1])
-            self.chunk = max(1, self.numbers // max(1, row_numel(form)))
-        return [(a, min(a + self.chunk, total)) for a in range(0, total, self.chunk)]
+            self.chunk_size = max(1, self.numbers // max(1, row_numel(form)))
+        return [(a, min(a + self.chunk_size, total)) for a in range(0, total, self.chunk_size)]
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ class FusedEvaluation(Evaluation):
     fused: Fused
     prior: Prior
     rank: Rank
-    chunk: int | None
+    chunk_size: int | None
 
     def of_candidates(self, u: Tree) -> Tensor:
         count, batch = tensors(u)[0].shape[:2]
-        step = max(1, (self.chunk or PAIRS_PER_FUSED_CHUNK) // batch)
+        step = max(1, (self.chunk_size or PAIRS_PER_FUSED_CHUNK) // batch)
         with torch.no_grad():
             return torch.cat([self._values(slice_rows(u, a, a + step)) for a in range(0, count, step)])
 

@@ -93,7 +93,7 @@ class Family(ABC):
         """
         return None
 
-    def at_once(self, g: Tree) -> int | None:
+    def chunk_size(self, g: Tree) -> int | None:
         """Forms that a network takes at a time where nothing else is set, or None to choose by their size."""
         return None
 

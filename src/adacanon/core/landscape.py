@@ -29,10 +29,10 @@ class Landscape:
         family: :math:`\kappa`.
         prior: :math:`h`.
         g: the prepared batch.
-        chunk: pairs per network evaluation; None leaves it to the family, or chooses by the size of a form.
+        chunk_size: pairs per network evaluation; None leaves it to the family, or chooses by the size of a form.
         ids: names of the samples, for searches that remember.
         learning: whether searches may learn from this batch.
-        numbers: of the forms in an automatic chunk.
+        numbers: of the forms in an automatic chunk_size.
 
     Attributes:
         batch: number of inputs.
@@ -57,7 +57,7 @@ class Landscape:
         prior: Prior,
         g: Tree,
         *,
-        chunk: int | None = None,
+        chunk_size: int | None = None,
         ids: Tensor | None = None,
         learning: bool = True,
         numbers: int = AUTOMATIC_CHUNK_NUMBERS,
@@ -71,12 +71,12 @@ class Landscape:
         self.forms: int | None = None
         self._views: dict[int, Tree] = {}
         self._determined: list[Tensor] = []
-        self._evaluate_with(PlainEvaluation(network, family, g, self._ranked, chunk, numbers))
+        self._evaluate_with(PlainEvaluation(network, family, g, self._ranked, chunk_size, numbers))
 
     @property
-    def chunk(self) -> int | None:
+    def chunk_size(self) -> int | None:
         """Pairs per network evaluation; None as long as nothing has asked for it."""
-        return self._pairs.chunk
+        return self._pairs.chunk_size
 
     def __call__(self, u: Tree) -> Tensor:
         """Values (count, batch, forms) of candidates (count, batch, *point)."""
@@ -125,13 +125,13 @@ class Landscape:
         return row_numel(self._view(size)) / row_numel(self.g)
 
     @contextmanager
-    def coarse(self, size: int, *, reduced: bool = True) -> Iterator["Landscape"]:
+    def coarse(self, size: int, *, low_precision: bool = True) -> Iterator["Landscape"]:
         """The landscape of coarse views of the inputs, in reduced precision where the hardware has it.
 
         Its evaluations count by their share of a whole input.
         """
         view = self._view(size)
-        dtype = reduced_precision(self.device.type) if reduced else None
+        dtype = reduced_precision(self.device.type) if low_precision else None
         network = in_precision(self.network, self.device.type, dtype)
         numbers = AUTOMATIC_CHUNK_NUMBERS if dtype is None else 2 * AUTOMATIC_CHUNK_NUMBERS
         landscape = Landscape(
@@ -149,7 +149,7 @@ class Landscape:
         self._count(landscape.pairs_evaluated * self.share(size))
 
     @contextmanager
-    def rough(self) -> Iterator["Landscape"]:
+    def low_precision(self) -> Iterator["Landscape"]:
         """The same landscape in reduced precision where the hardware has it: enough to rank candidates."""
         device = self.device.type
         dtype = reduced_precision(device)
@@ -160,7 +160,7 @@ class Landscape:
         rough.fused = None if self.fused is None else fused_in_precision(self.fused, device, dtype)
         plain = copy.copy(self._pairs)
         plain.network, plain.rank = in_precision(self.network, device, dtype), rough._ranked
-        plain.chunk = None if plain.chunk is None else 2 * plain.chunk
+        plain.chunk_size = None if plain.chunk_size is None else 2 * plain.chunk_size
         rough._evaluate_with(plain)
         yield rough
         self.pairs_evaluated, self.forms = rough.pairs_evaluated, rough.forms
@@ -174,7 +174,7 @@ class Landscape:
         self._pairs = plain
         self._grid: Evaluation = plain
         if self.fused is not None:
-            self._grid = FusedEvaluation(self.fused, self.prior, self._ranked, plain.chunk)
+            self._grid = FusedEvaluation(self.fused, self.prior, self._ranked, plain.chunk_size)
 
     def _view(self, size: int) -> Tree:
         if size not in self._views:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a maximizer returns: the best transformation found for every input and form, and its ranked value.
 
     Attributes:
@@ -26,7 +26,7 @@ class Found:
             evaluate them again; an estimate says False.
 
     Example:
-        >>> Found(parameters=torch.eye(3).expand(2, 5, 3, 3), values=torch.zeros(2, 5)).exact
+        >>> SearchResult(parameters=torch.eye(3).expand(2, 5, 3, 3), values=torch.zeros(2, 5)).exact
         False
     """
 
@@ -43,7 +43,7 @@ class Maximizer(ABC):
         ...     def maximize(self, landscape, *, generator):
         ...         points = landscape.place(landscape.space.identity()).expand(1, landscape.batch, 3, 3)
         ...         values = landscape(points)
-        ...         return Found(points[0].unsqueeze(1).expand(-1, values.shape[2], 3, 3), values[0], exact=True)
+        ...         return SearchResult(points[0].unsqueeze(1).expand(-1, values.shape[2], 3, 3), values[0], exact=True)
         >>> from adacanon.core import Canonicalized
         >>> from adacanon.points import PointNet, Rotations
         >>> Canonicalized(PointNet(4), Rotations(), Identity()).eval()(torch.randn(2, 9, 3)).shape
@@ -51,14 +51,14 @@ class Maximizer(ABC):
     """
 
     @abstractmethod
-    def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> SearchResult:
         """Search the transformation of largest value for every input and form."""
 
-    def saved(self) -> Iterator[nn.Module]:
+    def search_state(self) -> Iterator[nn.Module]:
         """What the search learns, to be saved with the model."""
         yield from ()
 
-    def within(self, budget: float, landscape: "Landscape") -> "Maximizer":
+    def with_budget(self, budget: float, landscape: "Landscape") -> "Maximizer":
         """The same search for at most ``budget`` evaluations of the network per input."""
         raise InputError(
             f"{self!r} cannot keep a budget. Hint: RandomSearch, GridSearch, AnchoredSearch and CoarseToFine can"
@@ -71,7 +71,7 @@ class Adapted(Maximizer):
     Example:
         >>> class Mine:
         ...     def maximize(self, landscape, *, generator): ...
-        >>> list(as_maximizer(Mine()).saved())
+        >>> list(as_maximizer(Mine()).search_state())
         []
     """
 
@@ -81,13 +81,13 @@ class Adapted(Maximizer):
     def __repr__(self) -> str:
         return repr(self.search)
 
-    def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> SearchResult:
         return self.search.maximize(landscape, generator=generator)
 
-    def within(self, budget: float, landscape: "Landscape") -> Maximizer:
-        if not hasattr(self.search, "within"):
-            raise InputError(f"{self!r} cannot keep a budget. Hint: give it a method within(budget, landscape)")
-        return as_maximizer(self.search.within(budget, landscape))
+    def with_budget(self, budget: float, landscape: "Landscape") -> Maximizer:
+        if not hasattr(self.search, "with_budget"):
+            raise InputError(f"{self!r} cannot keep a budget. Hint: give it a method with_budget(budget, landscape)")
+        return as_maximizer(self.search.with_budget(budget, landscape))
 
 
 def as_maximizer(search: Any) -> Maximizer:

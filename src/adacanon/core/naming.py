@@ -15,20 +15,20 @@ from adacanon.errors import InputError
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def names_of(family: Family, maximizer: Maximizer, in_training: Maximizer | None) -> dict[str, str]:
+def names_of(family: Family, search: Maximizer, training_search: Maximizer | None) -> dict[str, str]:
     """Kind and settings of the family, and the kinds of the searches: how many candidates are tried is no part of it.
 
     Example:
-        >>> from adacanon import RandomSearch, Remembered
+        >>> from adacanon import RandomSearch, WithMemory
         >>> from adacanon.points import Rotations
-        >>> names_of(Rotations(), Remembered(RandomSearch(8), samples=10), None)["search"]
-        'Remembered(RandomSearch)'
+        >>> names_of(Rotations(), WithMemory(RandomSearch(8), samples=10), None)["search"]
+        'WithMemory(RandomSearch)'
     """
     return {
         "family": f"{_package(family)}.{_kind(family, Family)}",
         "settings": _ADDRESS.sub("", repr(family)),
-        "search": _kind(maximizer, Maximizer),
-        "search in training": _kind(maximizer if in_training is None else in_training, Maximizer),
+        "search": _kind(search, Maximizer),
+        "search in training": _kind(search if training_search is None else training_search, Maximizer),
     }
 
 

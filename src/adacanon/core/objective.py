@@ -1,20 +1,57 @@
 r"""The training module: the loss of :math:`f\\circ\\rho_f`, exact or by a few forms per input."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.canonicalized import Canonicalized
+from adacanon.core.landscape import Landscape
 from adacanon.core.loss import labels_of, one_vs_rest
-from adacanon.core.prior import ClassScore
-from adacanon.core.pytree import take
+from adacanon.core.maximizer import SearchResult
+from adacanon.core.prior import ClassScore, Prior
+from adacanon.core.pytree import Tree, take
 from adacanon.errors import InputError
 
 
+class CanonicalizedModel(Protocol):
+    """What an objective needs of a model: that of :class:`Canonicalized`, and of what wraps one."""
+
+    training: bool
+
+    @property
+    def prior(self) -> Prior: ...
+
+    def __call__(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor: ...
+
+    def prepare(self, g: Any) -> Tree: ...
+
+    def maximize(
+        self, g: Tree, *, ids: Tensor | None = None, generator: torch.Generator | None = None
+    ) -> tuple[SearchResult, Landscape]: ...
+
+    def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor: ...
+
+
+class LossAndLogits(NamedTuple):
+    """What a training step needs, and what it can log.
+
+    Attributes:
+        loss: a scalar from which gradients flow.
+        logits: the outputs (batch, classes) that the loss was computed from, without gradients: training accuracy needs
+            no second search.
+
+    Example:
+        >>> LossAndLogits(torch.tensor(0.7), torch.tensor([[0.2, 0.1]])).logits.argmax(1)
+        tensor([0])
+    """
+
+    loss: Tensor
+    logits: Tensor
+
+
 class Objective(nn.Module):
-    r"""The training module: inputs and labels go in, the loss of :math:`f\circ\rho_f` comes out.
+    r"""The training module: inputs and labels go in, the loss of :math:`f\circ\rho_f` and the logits come out.
 
     Exact by default: every class takes part and every distinct pair carries its gradient, up to D forms per input.
 
@@ -32,16 +69,19 @@ class Objective(nn.Module):
             and the prior ``ClassScore``.
 
     Example:
+        >>> from adacanon import Canonicalized, RandomSearch
         >>> from adacanon.points import Rotations
-        >>> from adacanon.maximizers import RandomSearch
         >>> network = nn.Sequential(nn.Flatten(), nn.Linear(12, 2))
-        >>> objective = Objective(Canonicalized(network, Rotations(), RandomSearch(samples=8)))
-        >>> objective(torch.randn(5, 4, 3), torch.tensor([0, 1, 1, 0, 1])).backward()
+        >>> objective = Objective(Canonicalized(network, Rotations(), RandomSearch(candidates=8)))
+        >>> loss, logits = objective(torch.randn(5, 4, 3), torch.tensor([0, 1, 1, 0, 1]))
+        >>> loss.backward()
+        >>> logits.shape
+        torch.Size([5, 2])
     """
 
     def __init__(
         self,
-        model: Canonicalized,
+        model: CanonicalizedModel,
         *,
         loss: Callable[[Tensor, Tensor], Tensor] = one_vs_rest,
         forms: float | None = None,
@@ -65,17 +105,26 @@ class Objective(nn.Module):
 
     def forward(
         self, g: Any, targets: Tensor, ids: Tensor | None = None, *, generator: torch.Generator | None = None
-    ) -> Tensor:
-        """The loss; ``ids`` name the samples for searches that remember them from epoch to epoch."""
+    ) -> LossAndLogits:
+        """The loss, and the logits that it was computed from.
+
+        Args:
+            g: the inputs, as the model takes them.
+            targets: what the loss takes, by default class indices (batch,) or labels (batch, classes).
+            ids: sample indices, for searches that remember samples from epoch to epoch.
+            generator: source of the candidates, in place of the model's own.
+        """
         if self.forms is None or not self.model.training:
-            return self.loss(self.model(g, ids=ids, generator=generator), targets)
-        return self.loss(self._scores_at_some_forms(g, targets, ids, generator, self.forms), targets)
+            logits = self.model(g, ids=ids, generator=generator)
+        else:
+            logits = self._scores_at_some_forms(g, targets, ids, generator, self.forms)
+        return LossAndLogits(self.loss(logits, targets), logits.detach())
 
     def _scores_at_some_forms(
         self, g: Any, targets: Tensor, ids: Tensor | None, generator: torch.Generator | None, forms: float
     ) -> Tensor:
         g = self.model.prepare(g)
-        found, landscape = self.model.search(g, ids=ids, generator=generator)
+        found, landscape = self.model.maximize(g, ids=ids, generator=generator)
         labels, known = labels_of(found.values, targets)
         size = torch.where(known, (found.values.sigmoid() - labels).abs(), 0.0)
         chosen = hardest(size, always=known & (labels > 0.5), count=round(forms * landscape.batch))

@@ -158,7 +158,7 @@ def _scores(case: _Case, family: Family, points: Tree, drawn: Tree) -> _Scores:
         g = family.prepare(case.inputs[rows])
         transformed = family.transform(g, take(drawn, rows), torch.arange(len(rows)))
         for x, maxima in ((g, given), (transformed, moved)):
-            scores = features_of_forms(case.network, family, points, x, chunk=family.at_once(x) or BATCH)
+            scores = features_of_forms(case.network, family, points, x, chunk_size=family.chunk_size(x) or BATCH)
             if not bool(scores.isfinite().all()):
                 raise ScoreError(f"The network returned NaN or infinite scores for inputs transformed by {family!r}")
             maxima.append(torch.stack([scores[:, :count].amax(1) for count in (1, *case.counts)]))

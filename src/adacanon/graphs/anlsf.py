@@ -17,9 +17,9 @@ def anlsf(
     classes: int,
     hidden: int = 128,
     layers: int = 3,
-    maximizer: Maximizer | None = None,
-    in_training: Maximizer | None = None,
-    redraw: int = SHARED_DRAWS,
+    search: Maximizer | None = None,
+    training_search: Maximizer | None = None,
+    resample_every: int = SHARED_DRAWS,
     seed: int = 0,
 ) -> Canonicalized:
     """A-NLSF: an MLP on spectral coefficients, canonicalized over the choice of basis in every band.
@@ -30,10 +30,10 @@ def anlsf(
         family: bands, rows per band and shift operator.
         channels: node features.
         classes: D.
-        maximizer: 32 draws and one long refinement step if not given.
-        in_training: another search for training mode; if no maximizer is given, the same one with draws ranked in
+        search: 32 draws and one long refinement step if not given.
+        training_search: another search for training mode; if no search is given, the same one with draws ranked in
             bfloat16.
-        redraw: training steps that share their draws.
+        resample_every: training steps that share their draws.
 
     Example:
         >>> import torch
@@ -46,5 +46,11 @@ def anlsf(
     """
     network = SpectralMLP(sum(family.rows_per_band), channels, classes=classes, hidden=hidden, layers=layers)
     return Canonicalized(
-        network, family, maximizer, in_training=in_training, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw
+        network,
+        family,
+        search,
+        training_search=training_search,
+        chunk_size=PAIRS_PER_CHUNK,
+        seed=seed,
+        resample_every=resample_every,
     )

@@ -77,7 +77,7 @@ class BandRotations(Family):
         return OrthogonalBlocks(g.sizes, rows=self.rows_per_band, columns=g.ranks, width=width, dtype=dtype)
 
     def searches(self) -> Searches:
-        return band_search(), band_search(reduced=True)
+        return band_search(), band_search(low_precision=True)
 
     def transform(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> Tree:
         rotated = u @ g.factors[owner]

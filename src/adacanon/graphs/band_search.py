@@ -13,15 +13,15 @@ SHARED_DRAWS = 32
 (``python -m benchmarks.graphs.fast_accuracy``)."""
 
 
-def band_search(*, reduced: bool = False) -> SampleAndRefine:
+def band_search(*, low_precision: bool = False) -> SampleAndRefine:
     """32 draws, and one long refinement step from the best of them.
 
     Args:
-        reduced: rank the draws in bfloat16, for training.
+        low_precision: rank the draws in bfloat16, for training.
 
     Example:
         >>> search = band_search()
-        >>> search.samples, search.steps, search.step_size
+        >>> search.candidates, search.steps, search.step_size
         (32, 1, 10.0)
     """
-    return SampleAndRefine(DRAWS, STEPS, STEP_SIZE, reduced=reduced)
+    return SampleAndRefine(DRAWS, STEPS, step_size=STEP_SIZE, low_precision=low_precision)

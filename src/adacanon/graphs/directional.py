@@ -42,7 +42,7 @@ def directional_filter(
     *,
     references: int = 2,
     operator: ShiftOperator = "normalized",
-    maximizer: Maximizer | None = None,
+    search: Maximizer | None = None,
 ) -> Canonicalized:
     r"""The filter :math:`y = \sum_k F_kF_k^\top s`, with :math:`F_k` a frame along reference channels: in every band it
     passes the part of the last channel s that lies in the span of the channels before it, and stops the rest.
@@ -58,7 +58,7 @@ def directional_filter(
     Args:
         partition: the bands.
         references: channels before the last.
-        maximizer: 32 draws and 30 long gradient steps if not given; the score is linear, so that long steps are safe.
+        search: 32 draws and 30 long gradient steps if not given; the score is linear, so that long steps are safe.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -74,7 +74,7 @@ def directional_filter(
     if references < 1:
         raise InputError(f"A direction needs at least one reference channel, got references={references}")
     family = NodeRotations(partition, references, operator)
-    search = maximizer or SampleAndRefine(samples=32, steps=30, step_size=1.0)
+    search = search or SampleAndRefine(candidates=32, steps=30, step_size=1.0)
     return Canonicalized(Alignment(partition.bands, references), family, search)
 
 

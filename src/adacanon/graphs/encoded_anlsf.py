@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from adacanon.core.canonicalized import Canonical, Canonicalized
 from adacanon.core.evaluation_mode import in_evaluation_mode
-from adacanon.core.maximizer import Found, Landscape, Maximizer
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.prior import Prior
 from adacanon.errors import ShapeError
 from adacanon.graphs.anlsf import PAIRS_PER_CHUNK
@@ -94,10 +95,10 @@ class EncodedANLSF(nn.Module):
         dropout: share of its hidden units dropped in training.
         frame_width: columns of the frames in every band, at most.
         walk_steps: return probabilities of a random walk that the encoder reads.
-        maximizer: 32 draws and one long refinement step if not given.
-        in_training: another search for training mode; if no maximizer is given, the same one with draws ranked in
+        search: 32 draws and one long refinement step if not given.
+        training_search: another search for training mode; if no search is given, the same one with draws ranked in
             bfloat16.
-        redraw: training steps that share their draws.
+        resample_every: training steps that share their draws.
 
     The defaults are those of the table ``tu``; bands, layers and dropout are those that were chosen on the validation
     part of MUTAG and of ENZYMES.
@@ -114,7 +115,7 @@ class EncodedANLSF(nn.Module):
         >>> model = EncodedANLSF(channels=2, classes=3).standardise(batch)
         >>> model(batch).shape
         torch.Size([2, 3])
-        >>> Objective(model)(batch, torch.tensor([0, 2])).backward()
+        >>> Objective(model)(batch, torch.tensor([0, 2])).loss.backward()
     """
 
     scale: Tensor
@@ -133,9 +134,9 @@ class EncodedANLSF(nn.Module):
         dropout: float = 0.3,
         frame_width: int = 4,
         walk_steps: int = 16,
-        maximizer: Maximizer | None = None,
-        in_training: Maximizer | None = None,
-        redraw: int = SHARED_DRAWS,
+        search: Maximizer | None = None,
+        training_search: Maximizer | None = None,
+        resample_every: int = SHARED_DRAWS,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -154,7 +155,13 @@ class EncodedANLSF(nn.Module):
             invariants=family.partition.bands * (features + 1),
         )
         self.canonicalized = Canonicalized(
-            network, family, maximizer, in_training=in_training, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw
+            network,
+            family,
+            search,
+            training_search=training_search,
+            chunk_size=PAIRS_PER_CHUNK,
+            seed=seed,
+            resample_every=resample_every,
         )
 
     @property
@@ -207,16 +214,16 @@ class EncodedANLSF(nn.Module):
         """The coefficients of the encoded graphs, from which gradients flow to the encoder."""
         return self._coefficients(self.encoder, self.framed(g))
 
-    def search(
+    def maximize(
         self,
         g: BandCoefficients,
         *,
         ids: Tensor | None = None,
         generator: torch.Generator | None = None,
         budget: float | None = None,
-    ) -> tuple[Found, Landscape]:
+    ) -> tuple[SearchResult, Landscape]:
         """The outcome for prepared coefficients, as in ``Canonicalized``."""
-        return self.canonicalized.search(g, ids=ids, generator=generator, budget=budget)
+        return self.canonicalized.maximize(g, ids=ids, generator=generator, budget=budget)
 
     def outputs_at(self, g: BandCoefficients, u: Tensor, owner: Tensor, landscape: Landscape) -> Tensor:
         """Network outputs for a list of pairs, as in ``Canonicalized``."""

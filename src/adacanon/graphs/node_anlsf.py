@@ -119,9 +119,9 @@ def node_anlsf(
     layers: int = 2,
     node_layers: int = 0,
     pooling: Pooling = "mean",
-    maximizer: Maximizer | None = None,
-    in_training: Maximizer | None = None,
-    redraw: int = SHARED_DRAWS,
+    search: Maximizer | None = None,
+    training_search: Maximizer | None = None,
+    resample_every: int = SHARED_DRAWS,
     seed: int = 0,
 ) -> Canonicalized:
     """Node-level A-NLSF, pooled to classify graphs and canonicalized over the choice of basis in every band.
@@ -138,9 +138,9 @@ def node_anlsf(
         layers: linear layers of the spectral MLP.
         node_layers: linear layers on the node features before pooling.
         pooling: "mean" or "sum" over nodes.
-        maximizer: 32 draws and one long refinement step if not given.
-        in_training: another search for training mode.
-        redraw: training steps that share their draws.
+        search: 32 draws and one long refinement step if not given.
+        training_search: another search for training mode.
+        resample_every: training steps that share their draws.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -156,7 +156,13 @@ def node_anlsf(
     filter = NodeFilter(rows, channels, features=features, hidden=hidden, layers=layers)
     network = NodeClassifier(filter, classes=classes, layers=node_layers, pooling=pooling)
     return Canonicalized(
-        network, family, maximizer, in_training=in_training, chunk=PAIRS_PER_CHUNK, seed=seed, redraw=redraw
+        network,
+        family,
+        search,
+        training_search=training_search,
+        chunk_size=PAIRS_PER_CHUNK,
+        seed=seed,
+        resample_every=resample_every,
     )
 
 

@@ -64,7 +64,7 @@ class Truncations(Family):
         """A smaller image of ``size`` pixels in all; rectangles mean the same on it."""
         return smaller(g, size)
 
-    def at_once(self, g: Tensor) -> int:
+    def chunk_size(self, g: Tensor) -> int:
         return images_at_once(g)
 
     def searches(self) -> Searches:

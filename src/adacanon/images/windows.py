@@ -82,7 +82,7 @@ class Windows(Family):
         top, left, rows, columns = self.windows(height, width).to(g.device)[u].unbind(1)
         return resized(g[owner], self._weights(top, rows, height), self._weights(left, columns, width))
 
-    def at_once(self, g: Tensor) -> int:
+    def chunk_size(self, g: Tensor) -> int:
         return images_at_once(g)
 
     def searches(self) -> Searches:

@@ -3,14 +3,14 @@
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.maximizers.calibration import Calibration
 from adacanon.maximizers.coarse_to_fine import CoarseToFine, successive_halving
+from adacanon.maximizers.fast_training import fast_training_searches
 from adacanon.maximizers.grid import GridSearch
-from adacanon.maximizers.learning import learning_searches
 from adacanon.maximizers.random_search import RandomSearch
-from adacanon.maximizers.remembered import Remembered
 from adacanon.maximizers.restarts import Restarts
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.maximizers.stages import ClimbStage, CompareStage, Stage
 from adacanon.maximizers.subset import SubsetSearch
+from adacanon.maximizers.with_memory import WithMemory
 
 __all__ = [
     "AnchoredSearch",
@@ -20,11 +20,11 @@ __all__ = [
     "CompareStage",
     "GridSearch",
     "RandomSearch",
-    "Remembered",
     "Restarts",
     "SampleAndRefine",
     "Stage",
     "SubsetSearch",
-    "learning_searches",
+    "WithMemory",
+    "fast_training_searches",
     "successive_halving",
 ]

@@ -1,18 +1,18 @@
 """Candidates that move with the input."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import torch
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found
+from adacanon.core.maximizer import SearchResult
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.core.space import Space
 from adacanon.errors import SpaceError
 from adacanon.maximizers.ascent import Method, check_ascent
 from adacanon.maximizers.sample_and_refine import refine
-from adacanon.maximizers.selection import CandidateSearch, check_samples, draws
+from adacanon.maximizers.selection import CandidateSearch, check_count, draws
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class AnchoredSearch(CandidateSearch):
     the transformed candidates; continuous where this set is, discontinuous where it jumps.
 
     Args:
-        samples: number of candidates in all, rounded up to a multiple of the number of anchors.
+        candidates: number of candidates in all, rounded up to a multiple of the number of anchors.
         steps: gradient steps from the best candidate.
-        whole: take all anchors. If not, ``samples`` is rounded down, and where it is smaller than the number of
+        whole: take all anchors. If not, ``candidates`` is rounded down, and where it is smaller than the number of
             anchors only the first ones are taken: a budget is kept, and invariance is lost.
 
     Example:
@@ -38,17 +38,18 @@ class AnchoredSearch(CandidateSearch):
         24.0
     """
 
-    samples: int = 48
+    candidates: int = 48
     steps: int = 0
+    _: KW_ONLY
     step_size: float = 0.1
     method: Method = "riemannian"
     whole: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
-        check_samples(self.samples)
+        check_count(self.candidates)
         check_ascent(self.steps, self.step_size, self.method)
 
-    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+    def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         anchors = landscape.anchors()
         if anchors is None:
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
@@ -58,9 +59,9 @@ class AnchoredSearch(CandidateSearch):
             yield _composed(landscape.space, block, anchors)
 
     def limited(self, count: int) -> "AnchoredSearch":
-        return replace(self, samples=min(count, self.samples), steps=0, whole=False)
+        return replace(self, candidates=min(count, self.candidates), steps=0, whole=False)
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         found = super().maximize(landscape, generator=generator)
         return refine(landscape, found, self.steps, self.step_size, self.method)
 
@@ -68,8 +69,8 @@ class AnchoredSearch(CandidateSearch):
         """The anchors (batch, anchors, *point) that are taken, and how many candidates each of them gives."""
         per_input = tensors(anchors)[0].shape[1]
         if self.whole:
-            return anchors, -(-self.samples // per_input)
-        return map_tensors(lambda leaf: leaf[:, : self.samples], anchors), max(1, self.samples // per_input)
+            return anchors, -(-self.candidates // per_input)
+        return map_tensors(lambda leaf: leaf[:, : self.candidates], anchors), max(1, self.candidates // per_input)
 
 
 def _composed(space: Space, block: Tree, anchors: Tree) -> Tree:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found
+from adacanon.core.maximizer import SearchResult
 from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
 from adacanon.core.space import Space
 from adacanon.errors import InputError
@@ -32,7 +32,7 @@ def climb(
     step_size: float,
     method: Method = "riemannian",
     form: Tensor | None = None,
-) -> Found:
+) -> SearchResult:
     r"""Ascend from points (count, batch, n, *point) and keep the best point of each path, the start included.
 
     Point j of an input is one of its form j, or of ``form[input, j]``.
@@ -50,14 +50,14 @@ def climb(
     space = landscape.space.select(owner)
     value, gradient = landscape.value_and_gradient(start, form)
     length = step_size * torch.as_tensor(space.diameter).to(value).expand(owner.shape[0]).reshape(shape)
-    u, best = start, Found(start, value, exact=True)
+    u, best = start, SearchResult(start, value, exact=True)
     for step in range(steps):
         u = _move(space, u, gradient, length, share=1 - step / steps, method=method)
         if step + 1 < steps:
             value, gradient = landscape.value_and_gradient(u, form)
         else:
             value = landscape.values(u, form)
-        best = better(best, Found(u, value, exact=True))
+        best = better(best, SearchResult(u, value, exact=True))
     return best
 
 

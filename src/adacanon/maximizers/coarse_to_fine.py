@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found, Maximizer
+from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.pytree import map_tensors
 from adacanon.errors import InputError
 from adacanon.maximizers.ascent import check_ascent, climb
@@ -48,7 +48,7 @@ class CoarseToFine(Maximizer):
         stages: between the first view and the input itself.
         steps: gradient steps of each contender on the whole input.
         step_size: length of the first of them, as a share of the diameter of the space.
-        reduced: score views in bfloat16 where the hardware has it; finalists are always in full precision.
+        low_precision: score views in bfloat16 where the hardware has it; finalists are always in full precision.
         pilot: correct the view's scores of classes by one evaluation of the input itself.
         calibration: what was learnt of the difference between both from other inputs; cheaper, and the only correction
             that a training step needs.
@@ -68,7 +68,7 @@ class CoarseToFine(Maximizer):
     stages: tuple[Stage, ...] = ()
     steps: int = 0
     step_size: float = 0.01
-    reduced: bool = True
+    low_precision: bool = True
     pilot: bool = True
     calibration: Calibration | None = None
 
@@ -96,27 +96,27 @@ class CoarseToFine(Maximizer):
                 f"{self.size}; got {self.stages!r}. Hint: stages=(CompareStage({4 * self.size}),)"
             )
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         stages = [stage for stage in self.stages if self.contenders and stage.applies(landscape)]
         survivors, pilot = self._on_first_view(landscape, stages, generator)
         if not self.contenders:
-            found = Found(map_tensors(lambda leaf: leaf[0], survivors.points), survivors.values[0])
+            found = SearchResult(map_tensors(lambda leaf: leaf[0], survivors.points), survivors.values[0])
         else:
             for stage in stages:
                 survivors = stage.survivors(
-                    landscape, survivors, pilot, contenders=self.contenders, reduced=self.reduced
+                    landscape, survivors, pilot, contenders=self.contenders, low_precision=self.low_precision
                 )
             finalists = survivors.narrowed(self.contenders).shared()
             found = self._climbed(landscape, best_shared(landscape, finalists, pilot))
         self.search.learn(landscape, found)
         return found
 
-    def saved(self) -> Iterator[nn.Module]:
-        yield from self.search.saved()
+    def search_state(self) -> Iterator[nn.Module]:
+        yield from self.search.search_state()
         if self.calibration is not None:
             yield self.calibration
 
-    def within(self, budget: float, landscape: Landscape) -> "CoarseToFine":
+    def with_budget(self, budget: float, landscape: Landscape) -> "CoarseToFine":
         """Half of the budget for finalists and the pilot, the other half for candidates on the coarse view; no stages
         and no steps.
         """
@@ -134,8 +134,8 @@ class CoarseToFine(Maximizer):
     ) -> tuple[Survivors, Pilot | None]:
         """The best candidates of every form, with corrected values."""
         keep = stages[0].wanted if stages else self.keep if self.contenders else 1
-        with landscape.coarse(self.size, reduced=self.reduced) as view:
-            points, values = best_few(view, self.search.candidates(landscape, generator), keep)
+        with landscape.coarse(self.size, low_precision=self.low_precision) as view:
+            points, values = best_few(view, self.search.propose(landscape, generator), keep)
             several = values.shape[2] > 1  # one class cannot be ranked wrongly
             if self.calibration is not None and several:
                 self.calibration.learn(landscape, view, map_tensors(lambda leaf: leaf[0], points), generator=generator)
@@ -146,7 +146,7 @@ class CoarseToFine(Maximizer):
         form = torch.arange(values.shape[2], device=values.device).expand(values.shape[1:])
         return Survivors(points, values, form), pilot
 
-    def _climbed(self, landscape: Landscape, found: Found) -> Found:
+    def _climbed(self, landscape: Landscape, found: SearchResult) -> SearchResult:
         """The contenders after their steps on the input itself."""
         if not self.steps:
             return found
@@ -156,7 +156,7 @@ class CoarseToFine(Maximizer):
         parameters = map_tensors(
             lambda leaf, new: leaf.index_put(places(form), new[0]), found.parameters, climbed.parameters
         )
-        return Found(parameters, found.values.scatter(1, form, climbed.values[0]), exact=True)
+        return SearchResult(parameters, found.values.scatter(1, form, climbed.values[0]), exact=True)
 
 
 HALVING = (
@@ -174,7 +174,7 @@ def successive_halving(
     contenders: int = 3,
     steps: int = 2,
     step_size: float = 0.01,
-    reduced: bool = True,
+    low_precision: bool = True,
     pilot: bool = True,
 ) -> CoarseToFine:
     """A search that comes near the true maximum where there are many local ones: many candidates climb a little on
@@ -186,7 +186,7 @@ def successive_halving(
         contenders: classes that may still win after the first view.
         steps: gradient steps of each contender on the whole input.
         step_size: length of the first of them, as a share of the diameter of the space.
-        reduced: score and climb on views in bfloat16 where the hardware has it.
+        low_precision: score and climb on views in bfloat16 where the hardware has it.
         pilot: correct the first view's scores of classes before contenders are chosen.
 
     Example:
@@ -206,6 +206,6 @@ def successive_halving(
         stages=stages,
         steps=steps,
         step_size=step_size,
-        reduced=reduced,
+        low_precision=low_precision,
         pilot=pilot,
     )

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found
+from adacanon.core.maximizer import SearchResult
 from adacanon.core.pytree import (
     Tree,
     batch_size,
@@ -67,7 +67,7 @@ def best_few(landscape: Landscape, blocks: Iterable[Tree], keep: int) -> tuple[T
     return points, values
 
 
-def best_shared(landscape: Landscape, points: Tree, pilot: Pilot | None = None) -> Found:
+def best_shared(landscape: Landscape, points: Tree, pilot: Pilot | None = None) -> SearchResult:
     """The best of points (count, batch, *point) and the pilot for every input and form; equal ones are evaluated once,
     and the pilot not again.
     """
@@ -75,7 +75,7 @@ def best_shared(landscape: Landscape, points: Tree, pilot: Pilot | None = None) 
         points = map_tensors(lambda one, many: torch.cat([one.unsqueeze(0), many]), pilot.points, points)
     values, _ = scores_of_shared(landscape, points, pilot.on_input.unsqueeze(0) if pilot else None)
     value, index = values.max(dim=0)
-    return Found(
+    return SearchResult(
         take(points, index, torch.arange(landscape.batch, device=index.device).unsqueeze(1)), value, exact=True
     )
 

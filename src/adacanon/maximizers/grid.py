@@ -1,7 +1,7 @@
 """Search over a finite or covering set."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import torch
 
@@ -14,31 +14,37 @@ from adacanon.maximizers.selection import CandidateSearch, split_blocks
 
 @dataclass(frozen=True)
 class GridSearch(CandidateSearch):
-    """The best of a fixed set: all elements of a finite space, a covering set of ``size`` points, or given ``points``.
+    """The best of a fixed set: all elements of a finite space, a covering set, or given points.
+
+    Args:
+        candidates: size of the covering set; None takes all elements of a finite space.
+        points: the candidates themselves, in place of a covering set.
 
     Example:
         >>> from adacanon.spaces import rotation_group
         >>> GridSearch(points=rotation_group("icosahedron"))
-        GridSearch(size=None)
+        GridSearch(candidates=None)
     """
 
-    size: int | None = None
+    candidates: int | None = None
+    _: KW_ONLY
     points: Tree | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         tree_of_tensors = self.points is None or bool(tensors(self.points))
-        if not tree_of_tensors or not (self.size is None or isinstance(self.size, int)):
+        if not tree_of_tensors or not (self.candidates is None or isinstance(self.candidates, int)):
             raise InputError(
-                f"GridSearch takes a whole number of points or the points themselves, got size={self.size!r}, "
-                f"points={type(self.points).__name__}. Hint: GridSearch(points=rotation_group('cube'))"
+                "GridSearch takes a whole number of candidates or the points themselves, got "
+                f"candidates={self.candidates!r}, points={type(self.points).__name__}. "
+                "Hint: GridSearch(points=rotation_group('cube'))"
             )
 
-    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
-        points = landscape.space.cover(self.size) if self.points is None else self.points
+    def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+        points = landscape.space.cover(self.candidates) if self.points is None else self.points
         for block in split_blocks(points):
             yield candidates(landscape.space, landscape.place(block), landscape.batch)
 
     def limited(self, count: int) -> "GridSearch":
         if self.points is not None:
             return replace(self, points=slice_rows(self.points, 0, count))
-        return replace(self, size=count if self.size is None else min(count, self.size))
+        return replace(self, candidates=count if self.candidates is None else min(count, self.candidates))

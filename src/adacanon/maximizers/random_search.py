@@ -7,7 +7,7 @@ import torch
 
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree
-from adacanon.maximizers.selection import CandidateSearch, check_samples, draws
+from adacanon.maximizers.selection import CandidateSearch, check_count, draws
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class RandomSearch(CandidateSearch):
     the network, and invariant as far as the set covers the space.
 
     Args:
-        samples: K.
+        candidates: K.
 
     Example:
         >>> from adacanon import Canonicalized
@@ -28,13 +28,13 @@ class RandomSearch(CandidateSearch):
         torch.Size([2, 4])
     """
 
-    samples: int = 50
+    candidates: int = 50
 
     def __post_init__(self) -> None:
-        check_samples(self.samples)
+        check_count(self.candidates)
 
-    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
-        return draws(landscape, self.samples, generator)
+    def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+        return draws(landscape, self.candidates, generator)
 
     def limited(self, count: int) -> "RandomSearch":
-        return replace(self, samples=min(count, self.samples))
+        return replace(self, candidates=min(count, self.candidates))

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found, Maximizer, as_maximizer
+from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import better
 
@@ -33,9 +33,9 @@ class Restarts(Maximizer):
         if self.times < 1:
             raise InputError(f"Restarts needs times >= 1, got {self.times}")
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         runs = (self.search.maximize(landscape, generator=generator) for _ in range(self.times))
         return reduce(better, runs)
 
-    def saved(self) -> Iterator[nn.Module]:
-        return self.search.saved()
+    def search_state(self) -> Iterator[nn.Module]:
+        return self.search.search_state()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found, Maximizer
+from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where
 from adacanon.core.space import candidates
 from adacanon.errors import InputError
@@ -22,37 +22,39 @@ class CandidateSearch(Maximizer):
     """The best of a set of candidates."""
 
     @abstractmethod
-    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+    def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         """The candidates in blocks (count, batch, *point)."""
 
     @abstractmethod
     def limited(self, count: int) -> Self:
         """The same search with at most ``count`` candidates."""
 
-    def learn(self, landscape: Landscape, found: Found) -> None:
+    def learn(self, landscape: Landscape, found: SearchResult) -> None:
         """Take note of an outcome, for the next call."""
 
-    def within(self, budget: float, landscape: Landscape) -> Self:
+    def with_budget(self, budget: float, landscape: Landscape) -> Self:
         return self.limited(max(1, int(budget)))
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
-        return best_of(landscape, self.candidates(landscape, generator))
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
+        return best_of(landscape, self.propose(landscape, generator))
 
 
-def check_candidates(maximizer: Maximizer, search: object) -> CandidateSearch:
+def check_candidates(owner: Maximizer, search: object) -> CandidateSearch:
     """The search; one without a set of candidates is refused."""
     if not isinstance(search, CandidateSearch):
         raise InputError(
-            f"{type(maximizer).__name__} needs a search over a set of candidates, got {search!r}. "
+            f"{type(owner).__name__} needs a search over a set of candidates, got {search!r}. "
             "Hint: RandomSearch, GridSearch or AnchoredSearch"
         )
     return search
 
 
-def check_samples(samples: int) -> None:
-    """Refuse a number of draws that is none."""
-    if not isinstance(samples, int) or samples < 1:
-        raise InputError(f"A search needs at least one sample, a whole number, got {samples!r}. Hint: samples=50")
+def check_count(candidates: int) -> None:
+    """Refuse a number of candidates that is none."""
+    if not isinstance(candidates, int) or candidates < 1:
+        raise InputError(
+            f"A search needs at least one candidate, a whole number, got {candidates!r}. Hint: candidates=50"
+        )
 
 
 def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Iterator[Tree]:
@@ -62,23 +64,23 @@ def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Itera
         yield candidates(landscape.space, landscape.place(points), landscape.batch)
 
 
-def best_of(landscape: Landscape, blocks: Iterable[Tree]) -> Found:
+def best_of(landscape: Landscape, blocks: Iterable[Tree]) -> SearchResult:
     """Score every candidate and keep the best for each input and form; the first of equals wins."""
     return reduce(better, (best_in_block(block, landscape(block)) for block in blocks))
 
 
-def best_in_block(block: Tree, values: Tensor) -> Found:
+def best_in_block(block: Tree, values: Tensor) -> SearchResult:
     """The winners of candidates (count, batch, *point) with values (count, batch, forms)."""
     value, index = values.max(dim=0)
     sample = torch.arange(value.shape[0], device=value.device).unsqueeze(1)
-    return Found(take(block, index, sample), value, exact=True)
+    return SearchResult(take(block, index, sample), value, exact=True)
 
 
-def better(old: Found, new: Found) -> Found:
+def better(old: SearchResult, new: SearchResult) -> SearchResult:
     """The better of two outcomes, per input and form."""
     improved = new.values > old.values
     parameters = where(improved, new.parameters, old.parameters)
-    return Found(parameters, torch.maximum(old.values, new.values), exact=old.exact and new.exact)
+    return SearchResult(parameters, torch.maximum(old.values, new.values), exact=old.exact and new.exact)
 
 
 def split_blocks(points: Tree) -> Iterator[Tree]:

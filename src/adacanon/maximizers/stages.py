@@ -66,7 +66,7 @@ class Stage(ABC):
 
     @abstractmethod
     def survivors(
-        self, landscape: Landscape, before: Survivors, pilot: Pilot | None, *, contenders: int, reduced: bool
+        self, landscape: Landscape, before: Survivors, pilot: Pilot | None, *, contenders: int, low_precision: bool
     ) -> Survivors:
         """Those that go on.
 
@@ -75,7 +75,7 @@ class Stage(ABC):
             before: what the stage before has left.
             pilot: one candidate of every input whose scores on the input itself are known, or None.
             contenders: forms that may still win.
-            reduced: score views in bfloat16 where the hardware has it.
+            low_precision: score views in bfloat16 where the hardware has it.
         """
 
 
@@ -117,10 +117,10 @@ class ClimbStage(Stage):
         return self.keep
 
     def survivors(
-        self, landscape: Landscape, before: Survivors, pilot: Pilot | None, *, contenders: int, reduced: bool
+        self, landscape: Landscape, before: Survivors, pilot: Pilot | None, *, contenders: int, low_precision: bool
     ) -> Survivors:
         kept = before.narrowed(contenders)
-        with landscape.coarse(self.size, reduced=reduced) as view:
+        with landscape.coarse(self.size, low_precision=low_precision) as view:
             if self.keep < len(kept.values):
                 kept = self._best(view, kept)
             if not self.steps:
@@ -185,12 +185,12 @@ class CompareStage(Stage):
         return landscape.share(self.size) < 1
 
     def survivors(
-        self, landscape: Landscape, before: Survivors, pilot: Pilot | None, *, contenders: int, reduced: bool
+        self, landscape: Landscape, before: Survivors, pilot: Pilot | None, *, contenders: int, low_precision: bool
     ) -> Survivors:
         """The finalists (finalists, batch, 1, *point) for all forms; a place that is not needed holds the first of them
         again.
         """
-        with landscape.coarse(self.size, reduced=reduced) as view:
+        with landscape.coarse(self.size, low_precision=low_precision) as view:
             sent, scores, new, shift = self._compared(view, before, pilot)
         value = torch.where(new, (scores + shift).amax(2), -torch.inf)
         value, index = value.topk(min(self.finalists, len(value)), dim=0)

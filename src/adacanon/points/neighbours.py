@@ -174,9 +174,9 @@ def _nearest(points: Tensor, queries: Tensor, k: int, mask: Tensor | None) -> tu
     squared = queries.new_empty(batch, count, k, dtype=_at_least_float32(points[:0]).dtype)
     indices = torch.empty_like(squared, dtype=torch.long)
     clouds, at = _without_padding(points, mask), queries.to(points.dtype)
-    at_once = max(1, DISTANCES_AT_ONCE // (count * points.shape[1] or 1))
-    for first in range(0, batch, at_once):
-        part = slice(first, first + at_once)
+    chunk_size = max(1, DISTANCES_AT_ONCE // (count * points.shape[1] or 1))
+    for first in range(0, batch, chunk_size):
+        part = slice(first, first + chunk_size)
         table = squared_distances(at[part], clouds[part])
         if mask is not None:
             table.masked_fill_(~mask[part].unsqueeze(1), torch.inf)

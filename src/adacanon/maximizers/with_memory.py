@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Found, Maximizer, as_maximizer
+from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
 from adacanon.core.pytree import Tree, map_tensors, tensors, where
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import CandidateSearch, best_in_block, better, check_candidates
@@ -44,7 +44,7 @@ class Memory(nn.Module):
         known = known.to(tensors(otherwise)[0].device).expand(slots, -1)
         return where(known, stored, map_tensors(lambda leaf: leaf.expand(slots, *leaf.shape), otherwise))
 
-    def store(self, ids: Tensor, found: Found) -> None:
+    def store(self, ids: Tensor, found: SearchResult) -> None:
         """Keep the winners of the strongest classes."""
         ids = self._checked(ids)
         slots = min(self.slots or found.values.shape[1], found.values.shape[1])
@@ -66,7 +66,7 @@ class Memory(nn.Module):
         ids = ids.cpu().long()
         if int(ids.min()) < 0 or int(ids.max()) >= self.samples:
             raise InputError(
-                f"Remembered was made for ids 0..{self.samples - 1}, got {int(ids.min())}..{int(ids.max())}. "
+                f"WithMemory was made for ids 0..{self.samples - 1}, got {int(ids.min())}..{int(ids.max())}. "
                 "Hint: samples= is the size of the training set"
             )
         return ids
@@ -85,7 +85,7 @@ class Memory(nn.Module):
         self.known = known.clone()
 
 
-class Remembered(CandidateSearch):
+class WithMemory(CandidateSearch):
     """Another search, and beside what it tries the winners that the same sample had at the last call.
 
     Samples are named by ``ids`` (``model(g, ids=ids)``, ``objective(g, targets, ids)``); without ids nothing is
@@ -106,47 +106,47 @@ class Remembered(CandidateSearch):
 
     Example:
         >>> from adacanon import CoarseToFine, RandomSearch
-        >>> CoarseToFine(Remembered(RandomSearch(50), samples=3991, slots=4), contenders=0).search.memory.slots
+        >>> CoarseToFine(WithMemory(RandomSearch(50), samples=3991, slots=4), contenders=0).search.memory.slots
         4
     """
 
-    def __init__(self, search: Maximizer, samples: int, slots: int | None = None) -> None:
+    def __init__(self, search: Maximizer, samples: int, *, slots: int | None = None) -> None:
         self.search, self.memory = as_maximizer(search), Memory(samples, slots)
 
     def __repr__(self) -> str:
-        return f"Remembered({self.search!r}, samples={self.memory.samples}, slots={self.memory.slots})"
+        return f"WithMemory({self.search!r}, samples={self.memory.samples}, slots={self.memory.slots})"
 
-    def saved(self) -> Iterator[nn.Module]:
+    def search_state(self) -> Iterator[nn.Module]:
         yield self.memory
-        yield from self.search.saved()
+        yield from self.search.search_state()
 
-    def candidates(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
+    def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         search = check_candidates(self, self.search)
-        for number, block in enumerate(search.candidates(landscape, generator)):
+        for number, block in enumerate(search.propose(landscape, generator)):
             yield block
             if number == 0:
                 yield from self._recalled(landscape, map_tensors(lambda leaf: leaf[0], block))
 
-    def limited(self, count: int) -> "Remembered":
+    def limited(self, count: int) -> "WithMemory":
         few = copy(self)
         few.search = check_candidates(self, self.search).limited(count)
         return few
 
-    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Found:
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         found = self.search.maximize(landscape, generator=generator)
         for block in self._recalled(landscape, map_tensors(lambda leaf: leaf[:, 0], found.parameters)):
             found = better(found, best_in_block(block, landscape(block)))
         self.learn(landscape, found)
         return found
 
-    def learn(self, landscape: Landscape, found: Found) -> None:
+    def learn(self, landscape: Landscape, found: SearchResult) -> None:
         if not landscape.learning:
             return
         if landscape.ids is not None:
             self.memory.store(landscape.ids, found)
         else:
             warnings.warn(
-                "Remembered is trained without ids and remembers nothing. Hint: objective(g, targets, ids) with the "
+                "WithMemory is trained without ids and remembers nothing. Hint: objective(g, targets, ids) with the "
                 "numbers of the samples, or a search without a memory",
                 stacklevel=2,
             )

@@ -5,21 +5,21 @@ from adacanon.maximizers.calibration import Calibration
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
-from adacanon.maximizers.remembered import Remembered
 from adacanon.maximizers.stages import CompareStage
+from adacanon.maximizers.with_memory import WithMemory
 
 
-def learning_searches(
+def fast_training_searches(
     samples: int,
     *,
-    draws: int = 50,
+    candidates: int = 200,
+    training_candidates: int = 50,
     size: int = 32,
     slots: int = 4,
     calibration: int = 4,
-    evaluation: int = 200,
     contenders: int = 3,
     keep: int = 1,
-    middle: bool = True,
+    compare: bool = True,
 ) -> Searches:
     """A search for evaluation and one for training that learn from each other, for spaces with covering sets.
 
@@ -30,26 +30,26 @@ def learning_searches(
     Training samples must come unchanged, with their ids: ``objective(g, labels, ids)``.
 
     Args:
-        samples: size of the training set; ids are numbers below it.
-        draws: new candidates in training.
+        samples: size of the training set; ids are sample indices below it.
+        candidates: tried in evaluation.
+        training_candidates: new ones tried in training.
         size: points or pixels of the coarse view.
         slots: winners that are remembered for each sample.
         calibration: inputs of a training batch that are evaluated whole for the calibration.
-        evaluation: candidates in evaluation.
         contenders: classes in evaluation that may still win after the view, where there is no finer one.
         keep: finalists of each of them.
-        middle: in evaluation, choose the finalists on a view four times as fine.
+        compare: in evaluation, choose the finalists on a view four times as fine.
 
     Example:
         >>> from adacanon import Canonicalized, Objective
         >>> from adacanon.points import PointNet, Rotations
-        >>> evaluation, training = learning_searches(samples=100)
-        >>> model = Canonicalized(PointNet(10), Rotations(), evaluation, in_training=training)
+        >>> evaluation, training = fast_training_searches(samples=100)
+        >>> model = Canonicalized(PointNet(10), Rotations(), evaluation, training_search=training)
         >>> objective = Objective(model, forms=2)
     """
-    known, between = Calibration(calibration), (CompareStage(4 * size),) if middle else ()
-    remembered = Remembered(RandomSearch(draws), samples, slots)
+    known, between = Calibration(calibration), (CompareStage(4 * size),) if compare else ()
+    with_memory = WithMemory(RandomSearch(training_candidates), samples, slots=slots)
     return (
-        CoarseToFine(GridSearch(evaluation), size, keep=keep, contenders=contenders, calibration=known, stages=between),
-        CoarseToFine(remembered, size, contenders=0, pilot=False, calibration=known),
+        CoarseToFine(GridSearch(candidates), size, keep=keep, contenders=contenders, calibration=known, stages=between),
+        CoarseToFine(with_memory, size, contenders=0, pilot=False, calibration=known),
     )

@@ -1,0 +1,5 @@
+"""``python -m adacanon`` is the ``adacanon`` command."""
+
+from adacanon.cli import main
+
+raise SystemExit(main())
