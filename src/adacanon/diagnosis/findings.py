@@ -126,6 +126,6 @@ class Diagnosis:
     def save(self, folder: str | Path) -> tuple[Path, Path]:
         """Write ``index.html`` and ``doctor.json``; returns their paths."""
         page, figures = Path(folder) / "index.html", Path(folder) / "doctor.json"
-        write_whole(page, self.page().encode())
         write_whole(figures, (json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n").encode())
+        write_whole(page, self.page().encode())
         return page, figures
