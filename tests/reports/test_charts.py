@@ -21,8 +21,8 @@ def drawn(*series: Series, x: Axis = X, y: Axis = Y) -> ElementTree.Element:
     return ElementTree.fromstring(figure_bytes(line_chart(series, x, y), kind="svg"))
 
 
-def path_of(group: Any) -> list[tuple[float, float]]:
-    text = group.find(f"{SVG}path").attrib["d"]
+def path_of(elements: Any) -> list[tuple[float, float]]:
+    text = next(element.attrib["d"] for element in elements if element.tag == f"{SVG}path")
     return [(float(x), float(y)) for x, y in re.findall(r"[ML] (\S+) (\S+)", text)]
 
 
@@ -45,10 +45,21 @@ class TestLines:
         assert b">a &lt; b</text>" in content
         assert b"a < b" not in content
 
-    def test_error_bars_end_at_the_edge_and_markers_do_not(self) -> None:
-        root = drawn(Series("a", [(1, 100), (16, 100)], "#123456", errors=[30, 30]))
+    def test_error_bars_end_at_the_edge_and_markers_there_are_whole(self) -> None:
+        line, corners = Series("a", [(1, 90), (16, 20)], "#123456", errors=[30, 30]), [(1, 0), (16, 100)]
+        root = drawn(line, Series("b", corners, "#654321"))
+        (_, bottom), (_, top) = path_of(group(root, "series-1"))
+        bars = [path_of([path]) for path in group(root, "LineCollection_1").iter(f"{SVG}path")]
+        ends = [sorted(y for _, y in bar) for bar in bars]
+        per_percent = (bottom - top) / 100
+        assert ends == [
+            pytest.approx([top, top + 40 * per_percent]),
+            pytest.approx([bottom - 50 * per_percent, bottom]),
+        ]
         assert all("clip-path" not in element.attrib for element in group(root, "series-0").iter())
-        assert any("clip-path" in element.attrib for element in group(root, "LineCollection_1").iter())
+
+    def test_a_value_that_rounding_puts_beyond_the_edge_is_drawn(self) -> None:
+        drawn(Series("a", [(1, 100 + 1e-13), (16, -1e-13)], "#123456", errors=[1, 1]))
 
     def test_one_number_of_candidates_is_a_chart_too(self) -> None:
         root = drawn(Series("a", [(4, 50)], "#123456", errors=[3]), x=Axis("K", (4,), logarithmic=True))

@@ -42,16 +42,16 @@ class Axis:
 
 def line_chart(series: Sequence[Series], x: Axis, y: Axis) -> "Figure":
     """A chart with its legend below; in its SVG, the lines are the groups ``series-0``, ``series-1``, ..."""
-    figure = new_figure(5.2, 4.1)
+    figure = new_figure(4.8, 3.8)
     plot = figure.subplots()
     for number, line in enumerate(series):
-        _draw_line(plot, line, name=f"series-{number}")
+        _draw_line(plot, line, y, name=f"series-{number}")
     _set_axes(plot, x, y)
     plot.grid(axis="y", color=GRID)
     plot.set_axisbelow(True)
     open_frame(plot)
-    plot.spines[["left", "bottom"]].set_color(GRID)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=10)
+    plot.spines[["left", "bottom"]].set(color=GRID, zorder=0)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 
 
@@ -94,13 +94,15 @@ def cloud_bytes(points: Tensor) -> bytes:
     return figure_bytes(figure, dpi=120)
 
 
-def _draw_line(plot: Any, line: Series, *, name: str) -> None:
-    """Markers at the edge are drawn whole; error bars end there."""
+def _draw_line(plot: Any, line: Series, axis: Axis, *, name: str) -> None:
+    """Nothing is clipped, so that markers at the edge are whole; error bars are shortened to end there."""
     x, y = [point[0] for point in line.points], [point[1] for point in line.points]
     look = {"linestyle": "--"} if line.dashed else {"marker": "o", "markersize": 6}
     plot.plot(x, y, color=line.colour, linewidth=2, label=line.name, gid=name, clip_on=False, **look)
     if line.errors:
-        plot.errorbar(x, y, yerr=line.errors, fmt="none", ecolor=line.colour, elinewidth=1.2)
+        room = [(max(0.0, value - axis.ticks[0]), max(0.0, axis.ticks[-1] - value)) for value in y]
+        down, up = ([min(pair) for pair in zip(side, line.errors, strict=True)] for side in zip(*room, strict=True))
+        plot.errorbar(x, y, yerr=(down, up), fmt="none", ecolor=line.colour, elinewidth=1.2, clip_on=False)
 
 
 def _set_axes(plot: Any, x: Axis, y: Axis) -> None:

@@ -13,7 +13,7 @@ def render(template: str, values: Mapping[str, object]) -> str:
 
     Example:
         >>> values = {"title": "a < b", "headings": ["x"], "rows": [], "notes": [], "hours": 0.0}
-        >>> "<h1>a &lt; b</h1>" in render("report.html", values)
+        >>> "a &lt; b" in render("report.html", values)
         True
     """
     return _environment().get_template(template).render(values)
