@@ -11,31 +11,32 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "adacanon"
 BASE = {"core", "errors", "notices"}
-PLACES = {"errors", "folders", "notices"}
+PLACES = {"errors", "files", "folders", "notices"}
 ENGINE = BASE | {"spaces", "maximizers", "families"}
 ALLOWED = {
     "errors": set(),
+    "files": set(),
     "folders": set(),
     "notices": set(),
     "core": {"errors", "notices"},
     "spaces": BASE,
     "maximizers": BASE,
     "families": BASE | {"spaces"},
-    "frozen": BASE,
-    "graphs": ENGINE | {"folders"},
+    "frozen": BASE | {"files"},
+    "graphs": ENGINE | {"files", "folders"},
     "images": ENGINE,
     "points": ENGINE,
     "testing": ENGINE | {"points"},
     "baselines": {"errors", "points"},
     "data": PLACES,
-    "training": {"errors"},
+    "training": {"errors", "files"},
     "reports": {"errors"},
     "runs": PLACES | {"training", "reports"},
     "experiments": ENGINE
     | PLACES
     | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "runs", "reports"},
-    "diagnosis": ENGINE | {"frozen", "images", "points", "reports"},
-    "cli": {"errors", "data", "diagnosis", "experiments", "reports", "runs"},
+    "diagnosis": ENGINE | {"files", "frozen", "images", "points", "reports"},
+    "cli": {"errors", "files", "data", "diagnosis", "experiments", "reports", "runs"},
 }
 CORE_MAY_IMPORT = {"torch", "adacanon"} | set(sys.stdlib_module_names)
 

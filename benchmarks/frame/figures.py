@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY, panels, usual
+from adacanon.files import write_whole
 from adacanon.reports.sensitivity_figure import draw
 from adacanon.runs.runner import summary_of
 
@@ -17,9 +18,7 @@ def toy_sensitivity(results: Path) -> bytes:
 
 
 def main(results: Path = RESULTS) -> None:
-    folder = results / "figures"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "toy-sensitivity.png").write_bytes(toy_sensitivity(results))
+    write_whole(results / "figures" / "toy-sensitivity.png", toy_sensitivity(results))
 
 
 if __name__ == "__main__":

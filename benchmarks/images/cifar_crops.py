@@ -8,15 +8,15 @@ from pathlib import Path
 from adacanon.experiments.images.chosen_crops import chosen_crops
 from adacanon.experiments.images.cifar import CIFAR
 from adacanon.experiments.images.window_features import NAMES
+from adacanon.files import write_whole
 from adacanon.reports.crops_figure import draw
 
 FIGURES = Path(__file__).parents[2] / "results" / "figures"
 
 
 def main(folder: Path = FIGURES) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     for column in CIFAR.columns:
-        (folder / f"{NAMES[column]}-crops.png").write_bytes(draw(chosen_crops(column)))
+        write_whole(folder / f"{NAMES[column]}-crops.png", draw(chosen_crops(column)))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import torch
 
 from adacanon.core.precision import reduced_precision
 from adacanon.errors import DataError
+from adacanon.files import write_whole
 from benchmarks.frame import measure
 from benchmarks.speed.bench_figure import draw
 
@@ -93,10 +94,9 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
 
 def write(content: dict[str, Any], folder: Path) -> None:
     """The file and the plot."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "bench.json").write_text(json.dumps(finite(content), indent=2) + "\n")
+    write_whole(folder / "bench.json", (json.dumps(finite(content), indent=2) + "\n").encode())
     if picture := draw(finite(content)):
-        (folder / "bench.png").write_bytes(picture)
+        write_whole(folder / "bench.png", picture)
 
 
 def finite(value: Any) -> Any:

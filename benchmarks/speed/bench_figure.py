@@ -1,9 +1,9 @@
 """The plot of ``benchmarks.speed.bench``: headlines beside their goals, how time grows, and what searches find."""
 
-import io
 from dataclasses import dataclass
 from typing import Any
 
+from adacanon.reports.pictures import figure_bytes, new_figure, open_frame
 from benchmarks.speed.scaling import UNEXPLAINED
 
 GOALS: dict[str, tuple[str, float]] = {
@@ -24,24 +24,17 @@ def draw(content: dict[str, Any]) -> bytes | None:
     searches = content["sections"].get("search_cost", [])
     if not panels and not searches:
         return None
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     count = len(panels) + bool(searches)
     height = max(0.24 * max((len(panel.bars) for panel in panels), default=0) + 1.0, 3.5 if searches else 0)
-    figure, axes = pyplot.subplots(1, count, figsize=(5.4 * count, height), squeeze=False, layout="constrained")
+    figure = new_figure(5.4 * count, height)
+    axes = figure.subplots(1, count, squeeze=False)
     for axis, panel in zip(axes[0], panels, strict=False):
         _bars(axis, panel)
     if searches:
         _found(axes[0, -1], searches)
     machine = content["machine"]
     figure.suptitle(f"{machine['cpu']}, {machine['threads']} threads, torch {machine['torch']}", fontsize=8)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    pyplot.close(figure)
-    return buffer.getvalue()
+    return figure_bytes(figure)
 
 
 @dataclass(frozen=True)
@@ -106,12 +99,7 @@ def _found(axis: Any, searches: list[dict[str, Any]]) -> None:
     axis.set_ylabel("% of the gap between a random pose and brute force", fontsize=8)
     axis.tick_params(labelsize=8)
     axis.legend(fontsize=7, frameon=False)
-    _open(axis)
-
-
-def _open(axis: Any) -> None:
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
+    open_frame(axis)
 
 
 def _bars(axis: Any, panel: Panel) -> None:
@@ -124,4 +112,4 @@ def _bars(axis: Any, panel: Panel) -> None:
     axis.set_xlim(0, 1.4 * max(1.0, *lengths))
     axis.set_xlabel(panel.title, fontsize=8)
     axis.tick_params(labelsize=8)
-    _open(axis)
+    open_frame(axis)

@@ -18,6 +18,7 @@ from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.clouds.figures import write_figure
 from adacanon.experiments.data_sets import clouds, graphs
 from adacanon.experiments.import_data import describe_import
+from adacanon.files import write_whole
 from adacanon.reports.progress import passes_bar
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
@@ -165,8 +166,7 @@ class Report:
         elif self.output is None:
             print(text, end="")
         else:
-            self.output.parent.mkdir(parents=True, exist_ok=True)
-            self.output.write_text(text, encoding="utf-8")
+            write_whole(self.output, text.encode())
         return 0
 
     def _format(self) -> str:

@@ -6,7 +6,6 @@ training step then costs K rows of the head, whatever the backbone. For a finite
 maximum over the orbit per class (as in TI-pooling, Laptev et al., CVPR 2016).
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from adacanon.core.evaluation import evaluate
 from adacanon.core.family import Family
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, tensors
 from adacanon.errors import DataError, ShapeError
+from adacanon.files import write_whole
 
 
 @torch.no_grad()
@@ -64,26 +64,19 @@ def stored_features(
         shard: samples in one file.
         on_shard: called with the samples that are there so far, and with all.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     parts = []
     for start in range(0, samples, shard):
         rows = slice(start, min(start + shard, samples))
         file = folder / f"{rows.start:06d}-{rows.stop:06d}.npy"
         if not file.exists():
-            _write_whole(file, features(rows).half().cpu().numpy())
+            _write_shard(file, features(rows).half().cpu().numpy())
         parts.append(_read_shard(file, rows.stop - rows.start))
         on_shard(rows.stop, samples)
     return torch.cat(parts)
 
 
-def _write_whole(file: Path, array: np.ndarray) -> None:
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            np.save(stream, array)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+def _write_shard(file: Path, array: np.ndarray) -> None:
+    write_whole(file, lambda stream: np.save(stream, array))
 
 
 def _read_shard(file: Path, count: int) -> Tensor:

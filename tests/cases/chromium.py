@@ -18,13 +18,20 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MEASURE = """
 <script>
 const box = element => { const r = element.getBoundingClientRect(); return [r.width, r.height]; };
-const plots = [...document.querySelectorAll("svg.plot")].map(plot => ({
-  box: box(plot),
-  series: [...plot.querySelectorAll("path.series")].map(path => path.getTotalLength()),
-  texts: [...plot.querySelectorAll("text")].map(text => text.getBBox().width),
-}));
-const pictures = [...document.images].map(image => [image.naturalWidth, image.naturalHeight, ...box(image)]);
-const found = { plots, pictures, clouds: [...document.querySelectorAll("svg.cloud")].map(box),
+const sizes = image => [image.naturalWidth, image.naturalHeight, ...box(image)];
+const all = selector => [...document.querySelectorAll(selector)];
+/* plots are SVG in addresses: what lies inside is measured in a copy */
+const inside = image => {
+  const holder = document.body.appendChild(document.createElement("div"));
+  holder.innerHTML = new TextDecoder().decode(Uint8Array.from(atob(image.src.split(",")[1]), c => c.charCodeAt(0)));
+  const series = [...holder.querySelectorAll("[id^=series] > path")].map(path => path.getTotalLength());
+  const texts = [...holder.querySelectorAll("text")].map(text => [text.textContent, text.getBBox().width]);
+  holder.remove();
+  return { series, texts };
+};
+const plots = all("img.plot").map(plot => ({ sizes: sizes(plot), text: plot.alt, ...inside(plot) }));
+const found = { plots, pictures: all("img.picture").map(sizes), clouds: all("img.cloud").map(sizes),
+  without: all("img").filter(image => !image.alt).length,
   requests: performance.getEntriesByType("resource").map(entry => entry.name).filter(name => !name.startsWith("data:")),
   overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth };
 document.body.insertAdjacentHTML("beforeend", "<pre id='measured'>" + JSON.stringify(found) + "</pre>");
@@ -32,11 +39,11 @@ document.body.insertAdjacentHTML("beforeend", "<pre id='measured'>" + JSON.strin
 """
 
 
-def measured(page: Path, folder: Path) -> dict[str, Any]:
+def measured(page: Path, folder: Path, *, width: int = 1250) -> dict[str, Any]:
     """What Chromium has drawn: boxes and lengths in pixels, by a script in a copy of the page."""
     copy = folder / "measured.html"
     copy.write_text(page.read_text().replace("</body>", MEASURE + "</body>"))
-    answer = _chromium(folder, "--window-size=1250,900", "--dump-dom", copy.as_uri())
+    answer = _chromium(folder, f"--window-size={width},900", "--dump-dom", copy.as_uri())
     found = re.search(r"<pre id=\"measured\">(.*?)</pre>", answer, flags=re.S)
     assert found, answer[:500]
     return json.loads(found[1].replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))

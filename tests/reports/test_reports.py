@@ -95,7 +95,7 @@ class TestReports:
     def test_links_and_code_of_notes_work_on_pages(self) -> None:
         note = "How it was chosen is in [clouds](../docs/clouds.md), 2 < 3; `adacanon run <table>` makes it."
         page = to_html(summarise("Title", [], expected={}, published={}, notes=(note,)))
-        assert "<a href='../docs/clouds.md'>clouds</a>, 2 &lt; 3; <code>adacanon run &lt;table&gt;</code>" in page
+        assert '<a href="../docs/clouds.md">clouds</a>, 2 &lt; 3; <code>adacanon run &lt;table&gt;</code>' in page
 
 
 class TestPublished:

@@ -1,15 +1,15 @@
 """From an official folder to the one file that a loader reads."""
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from adacanon.data import modelnet, official_modelnet, official_shapenet, shapenet
 from adacanon.errors import DataError, InputError
+from adacanon.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -132,16 +132,13 @@ def _hint(source: Path) -> str:
 
 
 def _write(file: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Whole or not at all."""
-    part = file.with_suffix(".part")
+
+    def save(stream: IO[bytes]) -> None:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)  # type: ignore[arg-type]
-        os.replace(part, file)
+        write_whole(file, save)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
         raise DataError(
             f"{file} could not be written ({error}). Hint: --output names a folder; make room on the disk"
         ) from error

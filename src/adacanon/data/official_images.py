@@ -11,7 +11,6 @@ import codecs
 import gzip
 import io
 import math
-import os
 import pickle
 import struct
 import tarfile
@@ -24,6 +23,7 @@ import numpy as np
 
 from adacanon.data.images import file_of, layout_of
 from adacanon.errors import DataError
+from adacanon.files import write_whole
 from adacanon.folders import cache_folder
 
 Arrays = dict[str, np.ndarray]
@@ -65,11 +65,7 @@ def import_images(name: str, source: str | Path, *, folder: Path | None = None) 
             )
         arrays[f"{part}_index"] = np.arange(len(labels), dtype=np.uint16)
     file = (folder or cache_folder()) / file_of(name)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part_file = file.with_suffix(".part")
-    with part_file.open("wb") as stream:
-        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-    os.replace(part_file, file)
+    write_whole(file, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
     return file
 
 

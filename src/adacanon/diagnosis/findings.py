@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from adacanon.diagnosis.readings import Order, Reading
+from adacanon.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,7 @@ class Diagnosis:
 
     def save(self, folder: str | Path) -> tuple[Path, Path]:
         """Write ``index.html`` and ``doctor.json``; returns their paths."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        html, figures = folder / "index.html", folder / "doctor.json"
-        html.write_text(self.page(), encoding="utf-8")
-        figures.write_text(json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        return html, figures
+        page, figures = Path(folder) / "index.html", Path(folder) / "doctor.json"
+        write_whole(figures, (json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n").encode())
+        write_whole(page, self.page().encode())
+        return page, figures

@@ -6,7 +6,6 @@ A file is a checksum of its key and payload, then the payload: compressed tensor
 import hashlib
 import io
 import os
-import uuid
 import warnings
 import zlib
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.files import write_whole
 from adacanon.folders import cache_folder
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.shift_operators import ShiftOperator
@@ -81,7 +81,7 @@ def store_coefficients(key: str, tensors: Sequence[Tensor]) -> None:
     if len(content) > _LARGEST_FOLDER:
         return
     try:
-        _write(_file(key), content)
+        write_whole(_file(key), content)
         _make_room(_file(key).parent)
     except OSError as error:
         warnings.warn(f"Coefficients could not be cached in {_file(key)} ({error}); the work goes on", stacklevel=3)
@@ -138,17 +138,6 @@ def _set_aside(file: Path, error: ValueError) -> None:
     with suppress(OSError):
         file.replace(aside)
     warnings.warn(f"Cached coefficients cannot be read ({error}); the file is now {aside}", stacklevel=4)
-
-
-def _write(file: Path, content: bytes) -> None:
-    """The whole file or nothing: other processes may read, and the disk may be full."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(f".{uuid.uuid4().hex}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _make_room(folder: Path) -> None:

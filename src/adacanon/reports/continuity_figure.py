@@ -1,11 +1,12 @@
 """Scores along a path of shapes, one panel for each method."""
 
-import io
 import math
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
+
+from adacanon.reports.pictures import figure_bytes, new_figure, open_frame
 
 
 def draw(curves: Mapping[str, Tensor], *, crossing: float = 0.5) -> bytes:
@@ -13,16 +14,10 @@ def draw(curves: Mapping[str, Tensor], *, crossing: float = 0.5) -> bytes:
 
     Steps are drawn as they are, without a line over a jump: points that are close look like a line, a jump is a gap.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     columns = math.isqrt(len(curves) - 1) + 1
     rows = -(-len(curves) // columns)
-    figure, axes = pyplot.subplots(
-        rows, columns, figsize=(2.9 * columns, 2.4 * rows), sharex=True, squeeze=False, layout="constrained"
-    )
+    figure = new_figure(2.9 * columns, 2.4 * rows)
+    axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
     for axis in axes.flatten()[len(curves) :]:
         axis.set_axis_off()
     for axis, (name, scores) in zip(axes.flatten(), curves.items(), strict=False):
@@ -32,11 +27,7 @@ def draw(curves: Mapping[str, Tensor], *, crossing: float = 0.5) -> bytes:
         jump = float(scores.diff(dim=0).abs().max()) if len(scores) > 1 else 0.0
         axis.set_title(f"{name}\nlargest jump {jump:.2f}", fontsize=8.5)
         axis.tick_params(labelsize=7)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
+        open_frame(axis)
     figure.supxlabel("along the path; grey: the two longest principal axes are equal", fontsize=8.5)
     figure.supylabel("scores, in units of their deviation", fontsize=8.5)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    pyplot.close(figure)
-    return buffer.getvalue()
+    return figure_bytes(figure)

@@ -1,10 +1,11 @@
 """The windows that truncation canonicalization chooses, class by class."""
 
-import io
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
+
+from adacanon.reports.pictures import figure_bytes, new_figure
 
 COLOUR = "#ff5a1f"
 
@@ -29,15 +30,9 @@ class ChosenCrops:
 
 def draw(crops: ChosenCrops) -> bytes:
     """A PNG: a column for each class, its examples with their windows, and below them where all windows lie."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     classes, examples = crops.windows.shape[:2]
-    figure, axes = pyplot.subplots(
-        examples + 1, classes, figsize=(1.35 * classes, 1.5 * (examples + 1)), squeeze=False, layout="constrained"
-    )
+    figure = new_figure(1.35 * classes, 1.5 * (examples + 1))
+    axes = figure.subplots(examples + 1, classes, squeeze=False)
     for label, name in enumerate(crops.class_names):
         axes[0, label].set_title(name, fontsize=10)
         for axis, image, window in zip(axes[:-1, label], crops.images[label], crops.windows[label], strict=True):
@@ -47,10 +42,7 @@ def draw(crops: ChosenCrops) -> bytes:
     for axis in axes.flat:
         axis.set_xticks([])
         axis.set_yticks([])
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=100)
-    pyplot.close(figure)
-    return buffer.getvalue()
+    return figure_bytes(figure, dpi=100)
 
 
 def _example(axis: Any, image: Tensor, window: Tensor) -> None:

@@ -1,15 +1,14 @@
 """Clouds before and after canonicalization: what the picture and the page of them show."""
 
 import base64
-import html
-import io
-import json
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from adacanon.reports.pages import render
+from adacanon.reports.pictures import figure_bytes, new_figure
 
 COLUMNS = 5
 WHOLE = 2**15 - 1
@@ -45,26 +44,26 @@ class Gallery:
 
 def page(gallery: Gallery) -> str:
     """A page that stands on its own, on which the clouds are turned by mouse, touch or keys."""
-    template = resources.files("adacanon.reports").joinpath("gallery.html").read_text(encoding="utf-8")
     lowest, highest = gallery.legend
-    texts = {"title": gallery.title, "lead": gallery.lead, "before": gallery.before, "after": gallery.after}
-    for name, text in {**texts, "lowest": lowest, "highest": highest}.items():
-        template = template.replace(f"{{{{{name}}}}}", html.escape(text))
-    return template.replace("{{data}}", json.dumps(_data(gallery)))
+    values = {
+        "title": gallery.title,
+        "lead": gallery.lead,
+        "before": gallery.before,
+        "after": gallery.after,
+        "lowest": lowest,
+        "highest": highest,
+        "data": _data(gallery),
+    }
+    return render("gallery.html", values)
 
 
 def draw(gallery: Gallery) -> bytes:
     """A PNG: the clouds as given to the left, their canonical forms to the right, all through one camera."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     rows = -(-len(gallery.clouds) // COLUMNS)
-    figure = pyplot.figure(figsize=(12, 1.1 * rows + 0.9), layout="constrained")
+    figure = new_figure(12, 1.1 * rows + 0.9)
     figure.suptitle(gallery.title, fontsize=11, weight="bold")
     canonical = gallery.clouds @ gallery.rotations.mT
-    halves = figure.subfigures(1, 2, wspace=0.04)
+    halves: Any = figure.subfigures(1, 2, wspace=0.04)
     titles = (f"As given: {gallery.before}", f"Canonical forms: {gallery.after}")
     for half, clouds, words in zip(halves, (gallery.clouds, canonical), titles, strict=True):
         half.suptitle(words, fontsize=8.5)
@@ -73,10 +72,7 @@ def draw(gallery: Gallery) -> bytes:
             axis.set_axis_off()
         for axis, cloud, shades in zip(axes, clouds @ gallery.camera.mT, gallery.shades, strict=False):
             _cloud(axis, cloud, shades)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    pyplot.close(figure)
-    return buffer.getvalue()
+    return figure_bytes(figure)
 
 
 def _cloud(axis: Any, cloud: Tensor, shades: Tensor) -> None:

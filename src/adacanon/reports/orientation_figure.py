@@ -1,12 +1,12 @@
 """The picture that tells the story of the toy problem."""
 
-import base64
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
+
+from adacanon.reports.pictures import figure_bytes, new_figure, open_frame
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,13 @@ class OrientationStory:
 
 def draw(story: OrientationStory) -> bytes:
     """The figure as a PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure = pyplot.figure(figsize=(13, 9), layout="constrained")
-    top, middle, bottom = figure.subfigures(3, 1, height_ratios=(1, 1, 1))
+    figure = new_figure(13, 9)
+    parts: Any = figure.subfigures(3, 1, height_ratios=(1, 1, 1))
+    top, middle, bottom = parts
     _signals(top, story.signals)
     _bases(middle, story)
     _accuracies(bottom, story.accuracy)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=80)
-    pyplot.close(figure)
-    return buffer.getvalue()
-
-
-def as_html_image(png: bytes, *, alt: str) -> str:
-    """An image tag that carries its picture."""
-    return f'<img alt="{alt}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+    return figure_bytes(figure, dpi=80)
 
 
 def _signals(figure: Any, signals: Tensor) -> None:
@@ -91,5 +79,4 @@ def _accuracies(figure: Any, accuracy: Mapping[str, float]) -> None:
     axis.set_xlim(0, 112)
     axis.invert_yaxis()
     axis.legend(loc="upper right")
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
+    open_frame(axis)

@@ -1,10 +1,11 @@
 """A summary as Markdown, as HTML and on the terminal."""
 
-import html
 import math
 import re
+from dataclasses import dataclass
 from itertools import compress
 
+from adacanon.reports.pages import render
 from adacanon.reports.summary import Cell, Summary
 
 OURS, NOTHING = "ours", "–"
@@ -14,14 +15,9 @@ Line = tuple[str, ...]
 SMALLEST = 1e-4
 """What is smaller is shown as zero."""
 
-OVERVIEW = "Ours ± standard deviation between splits (the paper's figure):"
+LINK_OR_CODE = re.compile(r"\[(?P<link>[^]]+)]\((?P<address>[^)]+)\)|`(?P<code>[^`]+)`")
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1d2733; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .35rem .8rem; text-align: right; }
-th { border-bottom: 2px solid #1d2733; } td { border-bottom: 1px solid #d8dee6; }
-th:first-child, td:first-child { text-align: left; } img { max-width: 100%; } li { margin: .3rem 0; }
-"""
+OVERVIEW = "Ours ± standard deviation between splits (the paper's figure):"
 
 
 def lines(summary: Summary) -> tuple[Line, ...]:
@@ -75,26 +71,46 @@ def markdown_overview(summary: Summary) -> str:
     return "\n".join(_markdown_row(row) for row in rows)
 
 
-def to_html(summary: Summary, *, body: str = "") -> str:
-    """A page that stands on its own; ``body`` goes between the heading and the table."""
-    headings, *cells = lines(summary)
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
-    rows = "".join("<tr>" + "".join(f"<td>{html.escape(field)}</td>" for field in row) + "</tr>" for row in cells)
+def to_html(summary: Summary) -> str:
+    """A page that stands on its own."""
+    return render("report.html", report_values(summary))
+
+
+def report_values(summary: Summary) -> dict[str, object]:
+    """What the template of reports, and those that extend it, are filled with."""
+    headings, *rows = lines(summary)
     notes = [*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())]
-    items = "".join(f"<li>{_html_note(note)}</li>" for note in notes)
-    title = html.escape(summary.title)
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        f"<title>{title}</title><style>{STYLE}</style></head>"
-        f"<body><h1>{title}</h1>{body}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        f"<p>Time of the runs shown: {summary.hours:.2f} hours.</p><ul>{items}</ul></body></html>\n"
-    )
+    return {
+        "title": summary.title,
+        "headings": headings,
+        "rows": rows,
+        "hours": summary.hours,
+        "notes": [pieces(note) for note in notes],
+    }
 
 
-def _html_note(note: str) -> str:
-    """A note of Markdown as HTML: its links and its words of code."""
-    linked = re.sub(r"\[([^]]+)]\(([^)]+)\)", r"<a href='\2'>\1</a>", html.escape(note))
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", linked)
+@dataclass(frozen=True)
+class Piece:
+    """A part of a note: plain words, words of code, or words with a link."""
+
+    text: str
+    code: bool = False
+    address: str = ""
+
+
+def pieces(note: str) -> list[Piece]:
+    """A note of Markdown, cut at its links and words of code.
+
+    Example:
+        >>> pieces("see `a`")
+        [Piece(text='see ', code=False, address=''), Piece(text='a', code=True, address='')]
+    """
+    found, end = [], 0
+    for match in LINK_OR_CODE.finditer(note):
+        found.append(Piece(note[end : match.start()]))
+        found.append(Piece(match["link"] or match["code"], bool(match["code"]), match["address"] or ""))
+        end = match.end()
+    return [piece for piece in (*found, Piece(note[end:])) if piece.text]
 
 
 def _short(cell: Cell | None) -> str:

@@ -1,9 +1,9 @@
 """Accuracy over the values of one setting at a time."""
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adacanon.reports.pictures import figure_bytes, new_figure, open_frame
 from adacanon.reports.summary import Cell
 
 COLOUR = "#c2410c"
@@ -24,14 +24,8 @@ def draw(
         logarithmic: settings whose axis is logarithmic.
         chance: the accuracy of guessing.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(
-        1, len(panels), figsize=(2.9 * len(panels), 2.7), sharey=True, squeeze=False, layout="constrained"
-    )
+    figure = new_figure(2.9 * len(panels), 2.7)
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)
     for axis, (name, cells) in zip(axes[0], panels.items(), strict=True):
         _panel(axis, name, cells, usual[name], chance)
         if name in logarithmic:
@@ -41,10 +35,7 @@ def draw(
     axes[0, 0].set_ylabel("accuracy, %")
     axes[0, 0].set_ylim(chance - 12, 104)
     axes[0, 0].legend(loc="lower left", fontsize=8, frameon=False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    pyplot.close(figure)
-    return buffer.getvalue()
+    return figure_bytes(figure)
 
 
 def _panel(axis: Any, name: str, cells: Mapping[float, Cell], usual: float, chance: float) -> None:
@@ -55,5 +46,4 @@ def _panel(axis: Any, name: str, cells: Mapping[float, Cell], usual: float, chan
     look = {"color": COLOUR, "marker": "o", "markersize": 4, "capsize": 3}
     axis.errorbar(list(cells), means, yerr=errors, label="A-NLSF, ± s.e.m.", **look)
     axis.set_xlabel(name)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
+    open_frame(axis)

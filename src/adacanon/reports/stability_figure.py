@@ -1,8 +1,9 @@
 """The distance between the canonical rotations of consecutive epochs, over epochs."""
 
-import io
 from collections.abc import Mapping
+from typing import Any
 
+from adacanon.reports.pictures import figure_bytes, new_figure, open_frame
 from adacanon.reports.summary import Cell
 
 COLOUR = "#c2410c"
@@ -15,12 +16,8 @@ def draw(curve: Mapping[int, Cell], *, at_random: float) -> bytes:
         curve: epoch -> cell, with the standard error over seeds where there are several.
         at_random: the distance of independent random rotations, which is marked.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(5.2, 3.2), layout="constrained")
+    figure = new_figure(5.2, 3.2)
+    axis: Any = figure.subplots()
     epochs = sorted(curve)
     means = [curve[epoch].mean for epoch in epochs]
     errors = [curve[epoch].sem or 0.0 for epoch in epochs]
@@ -31,9 +28,5 @@ def draw(curve: Mapping[int, Cell], *, at_random: float) -> bytes:
     axis.set_ylim(0, 1.35 * at_random)
     axis.xaxis.get_major_locator().set_params(integer=True)
     axis.legend(loc="upper right", fontsize=8, frameon=False)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    pyplot.close(figure)
-    return buffer.getvalue()
+    open_frame(axis)
+    return figure_bytes(figure)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adacanon.errors import DataError
+from adacanon.files import write_whole
 
 Choices = dict[str, dict[str, dict[str, Any]]]
 """row -> column -> settings"""
@@ -31,7 +32,7 @@ def write_choice(file: Path, row: str, column: str, choice: dict[str, Any]) -> N
     known = _parsed(file) if file.exists() else {}  # two writes may have the same time, so nothing is remembered here
     chosen = {**known, row: {**known.get(row, {}), column: choice}}
     ordered = {name: dict(sorted(columns.items())) for name, columns in sorted(chosen.items())}
-    file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+    write_whole(file, (json.dumps(ordered, indent=1) + "\n").encode())
 
 
 def _read(file: Path) -> Choices:

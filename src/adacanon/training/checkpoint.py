@@ -1,28 +1,23 @@
 """Checkpoints: the state of a training in one file, whole or not there at all."""
 
 import io
-import os
 import pickle
 import warnings
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from adacanon.files import write_whole
 
 
 def save_checkpoint(file: Path, state: dict[str, Any]) -> None:
     """Replace the file in one step; a full disk costs the checkpoint, never the training."""
     content = io.BytesIO()  # torch itself hides the reason of a failed write
     torch.save(state, content)
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content.getbuffer())
-        part.replace(file)
+        write_whole(file, content.getbuffer())
     except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
         warnings.warn(f"The checkpoint {file} could not be written ({error}); the training goes on", stacklevel=2)
 
 

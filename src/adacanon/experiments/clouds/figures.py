@@ -8,6 +8,7 @@ from adacanon.errors import DataError, InputError
 from adacanon.experiments.clouds import chairs, continuity, modelnet
 from adacanon.experiments.clouds.continuity import CONTINUITY
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, curve
+from adacanon.files import write_whole
 from adacanon.folders import cache_folder
 from adacanon.reports import continuity_figure, gallery, stability_figure
 from adacanon.runs.run import Run, checkpoint_of
@@ -66,8 +67,7 @@ def write_figure(name: str, results: Path, pages: Path, *, preset: str, rows: tu
     written = []
     for file, content in FIGURES[name](results, preset, rows).items():
         path = (pages if file.endswith(".html") else results / "figures") / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_whole(path, content)
         written.append(path)
     return written
 

@@ -7,11 +7,14 @@ import torch
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.experiments.toy.methods import EIGENVECTOR_ROWS
 from adacanon.experiments.toy.orientation import TOY, build, task_of, task_spectrum
+from adacanon.files import write_whole
 from adacanon.graphs.bands import dyadic
 from adacanon.graphs.coefficients import coefficients_of
 from adacanon.graphs.spectra import Spectrum
-from adacanon.reports.orientation_figure import OrientationStory, as_html_image, draw
-from adacanon.reports.render import to_html
+from adacanon.reports.orientation_figure import OrientationStory, draw
+from adacanon.reports.pages import render
+from adacanon.reports.pictures import data_address
+from adacanon.reports.render import report_values
 from adacanon.reports.summary import Summary
 from adacanon.runs.run import Run
 from adacanon.runs.runner import Failure, run_missing, summary_of
@@ -28,17 +31,6 @@ NOTES = (
     "those of the full task; ours for it are in results/toy.md.",
 )
 
-TEXT = """
-<p>Every node of a torus grid carries two channels, one on each half. The question is whether both oscillate in the
-same direction. A graph has no axes: within a band of the spectrum the eigensolver may return any basis, so that a
-network on spectral coefficients sees arbitrary numbers (<em>as given</em>, different for basis A and basis B). A-NLSF
-lets each class turn the basis until its own score is largest, and reads the coefficients there (<em>class 0</em>,
-<em>class 1</em>): the same form comes out, whatever basis went in. The narrow panels show these coefficients for the
-sample of class 1, one row per basis vector and one column per channel.</p>
-<p>This page shows the small version of the task that <code>make demo</code> trains: a 20 by 20 grid, 300 samples, two
-folds. The paper's figures are those of the full task, which is <code>adacanon run toy</code>.</p>
-"""
-
 
 def demo(folder: Path, *, show: bool = True) -> tuple[Summary, Path, list[Failure]]:
     """Train every method on the small task and write the page; records of earlier calls are used again."""
@@ -49,8 +41,8 @@ def demo(folder: Path, *, show: bool = True) -> tuple[Summary, Path, list[Failur
     means = {row: cells["accuracy"].mean for row, cells in summary.cells.items()}
     accuracy = {row: mean for row, mean in means.items() if mean is not None}
     run = next(run for run in runs if run.row == "A-NLSF")
-    picture = as_html_image(draw(story(run, accuracy)), alt="the toy problem")
-    page.write_text(to_html(summary, body=TEXT + picture), encoding="utf-8")
+    picture = data_address(draw(story(run, accuracy)))
+    write_whole(page, render("demo.html", {**report_values(summary), "picture": picture}).encode())
     return summary, page, failures
 
 

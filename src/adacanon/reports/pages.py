@@ -1,0 +1,31 @@
+"""Pages from the templates beside this file: each is one file that needs no network."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def render(template: str, values: Mapping[str, object]) -> str:
+    """A page from one of the templates.
+
+    Values are escaped wherever a template shows them, and a value that is missing is an error.
+
+    Example:
+        >>> values = {"title": "a < b", "headings": ["x"], "rows": [], "notes": [], "hours": 0.0}
+        >>> "a &lt; b" in render("report.html", values)
+        True
+    """
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("adacanon.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
