@@ -83,7 +83,7 @@ def adaptive_step(objective: Objective, clouds: Tensor) -> None:
     """The same with the one-vs-rest loss of a canonicalized network, whose clouds come again and again."""
     objective.train().zero_grad()
     numbers = torch.arange(len(clouds))
-    objective(clouds, numbers % CLASSES, numbers).backward()
+    objective(clouds, numbers % CLASSES, numbers).loss.backward()
 
 
 @torch.no_grad()
@@ -94,8 +94,8 @@ def evaluation(model: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
 def adaptive(row: str, clouds: int) -> Objective:
     """As an AC row of the preset `cpu` searches and trains."""
     options, network = own_settings(row, "cpu"), ADAPTED[row]()
-    search, in_training = searches(options, samples=clouds)
-    model = Canonicalized(network, Rotations(), search, in_training=in_training)
+    search, training_search = searches(options, samples=clouds)
+    model = Canonicalized(network, Rotations(), search, training_search=training_search)
     return Objective(model, forms=options.get("forms"))
 
 

@@ -43,7 +43,7 @@ class OrdinaryPointNet(nn.Module):
 def fast_objective(network: nn.Module, *, draws: int, size: int, samples: int) -> Objective:
     """The training objective with the fast settings."""
     evaluation, training = searches({**FAST, "draws": draws, "size": size}, samples=samples)
-    return Objective(Canonicalized(network, Rotations(), evaluation, in_training=training), forms=FAST["forms"])
+    return Objective(Canonicalized(network, Rotations(), evaluation, training_search=training), forms=FAST["forms"])
 
 
 def steps(
@@ -56,7 +56,7 @@ def steps(
     ordinary = OrdinaryPointNet(options.classes)
     return {
         "plain": lambda: step(network, lambda: one_vs_rest(network(clouds), labels)),
-        "ours": lambda: step(objective, lambda: objective(clouds, labels, ids)),
+        "ours": lambda: step(objective, lambda: objective(clouds, labels, ids).loss),
         "ordinary": lambda: step(ordinary, lambda: one_vs_rest(ordinary(clouds), labels)),
         "naive": lambda: naive_step(network, clouds, labels, draws=options.draws),
     }
@@ -71,7 +71,7 @@ def train(network: nn.Module, options: argparse.Namespace) -> None:
     order = torch.randperm(len(data.labels), generator=torch.Generator().manual_seed(options.seed))
     for rows in order.split(options.batch)[: options.steps]:
         optimizer.zero_grad()
-        objective(clouds[rows], data.labels[rows], rows).backward()
+        objective(clouds[rows], data.labels[rows], rows).loss.backward()
         optimizer.step()
 
 

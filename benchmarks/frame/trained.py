@@ -46,7 +46,7 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Po
         torch.manual_seed(options["seed"])
         evaluation, training = searches(options, samples=len(parts.train))
         network = PointNet(data.classes)
-        learner = canonicalized(network, data, evaluation, in_training=training, forms=options["forms"])
+        learner = canonicalized(network, data, evaluation, training_search=training, forms=options["forms"])
         schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
         path = cache_folder() / "benchmarks" / f"{run.key}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)

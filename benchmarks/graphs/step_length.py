@@ -27,7 +27,7 @@ def value(learner: Learner, search: SampleAndRefine, index: Tensor) -> float:
     """The mean over graphs and classes of what a search finds."""
     model = learner.module.canonicalized
     assert isinstance(model, Canonicalized)
-    model.maximizer = search
+    model.search = search
     learner.module.eval()
     with torch.no_grad():
         return float(torch.cat([learner.scores(rows) for rows in index.split(128)]).mean())

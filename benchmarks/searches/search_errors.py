@@ -38,7 +38,7 @@ def searches(points: int) -> dict[str, Maximizer]:
         **coarse_to_fine("random", RandomSearch(48), size=size),
         **coarse_to_fine("covering", GridSearch(48), size=size),
         **coarse_to_fine("anchored", AnchoredSearch(48), size=size),
-        "coarse to fine, anchored 48, float32": CoarseToFine(AnchoredSearch(48), size=size, reduced=False),
+        "coarse to fine, anchored 48, float32": CoarseToFine(AnchoredSearch(48), size=size, low_precision=False),
     }
 
 

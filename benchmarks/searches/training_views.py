@@ -59,7 +59,7 @@ def one_batch(learner: CloudClassifier, index: Tensor, size: int, anchors: int) 
     block = model.family.anchor(clouds).transpose(0, 1)  # type: ignore[union-attr]
     whole = landscape(block)
     tried = torch.randperm(len(block), generator=torch.Generator().manual_seed(int(index[0])))[:anchors]
-    with landscape.coarse(size, reduced=False) as view:
+    with landscape.coarse(size, low_precision=False) as view:
         winners = tried[view(block[tried]).argmax(0)]
     others = whole.amax(0).scatter(1, labels.unsqueeze(1), -torch.inf).argmax(1)
     found: dict[str, Tensor] = {}

@@ -29,7 +29,7 @@ def section(options: argparse.Namespace) -> measure.Section:
     """No headline: this is why the others are what they are."""
     model, data = trained({"epochs": options.epochs, "points": options.points})
     chosen = some_of(data, options.part, options.clouds)
-    search = model.maximizer
+    search = model.search
     assert isinstance(search, CoarseToFine)
     parts = [
         one_batch(model.network, search, data.points[rows], data.labels[rows], draws=options.draws, seed=options.seed)
@@ -54,7 +54,7 @@ def one_batch(
     rotations = SO3().sample(draws, generator=torch.Generator().manual_seed(seed))
     block = candidates(landscape.space, landscape.place(rotations), len(clouds))
     whole = landscape(block)
-    with landscape.coarse(search.size, reduced=search.reduced) as view:
+    with landscape.coarse(search.size, low_precision=search.low_precision) as view:
         seen, winners = view(block).max(0)
         points = rotations.to(clouds)[winners].unsqueeze(0)
         pilot = pilot_of(landscape, view, points, seen.unsqueeze(0))

@@ -55,7 +55,7 @@ def action(subject: str, candidates: int, network: nn.Module, clouds: torch.Tens
         return lambda: model.canonicalize(clouds)
     objective = fast_objective(network, draws=candidates, size=FAST["size"], samples=len(clouds))
     labels, ids = torch.zeros(len(clouds), dtype=torch.int64), torch.arange(len(clouds))
-    return lambda: step(objective, lambda: objective(clouds, labels, ids))
+    return lambda: step(objective, lambda: objective(clouds, labels, ids).loss)
 
 
 def measured(subject: str, candidates: int, classes: int, clouds: int, options: argparse.Namespace) -> measure.Row:

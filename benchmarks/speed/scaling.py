@@ -56,7 +56,7 @@ def training_step(sizes: Sizes) -> Action:
     network, count = PointNet(sizes["classes"]), sizes["clouds"]
     objective = fast_objective(network, draws=sizes["draws"], size=FAST["size"], samples=count)
     clouds, ids = torch.randn(count, sizes["points"], 3), torch.arange(count)
-    return lambda: step(objective, lambda: objective(clouds, ids % sizes["classes"], ids))
+    return lambda: step(objective, lambda: objective(clouds, ids % sizes["classes"], ids).loss)
 
 
 def plain_step(sizes: Sizes) -> Action:

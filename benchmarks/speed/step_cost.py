@@ -25,7 +25,7 @@ def actions(network: nn.Module, clouds: Tensor, labels: Tensor) -> dict[str, Cal
         "search, 50 draws": lambda: _search(searched, clouds),
         "search, 50 draws + 3 steps": lambda: _search(refined, clouds),
         "gradient pass over distinct winners": lambda: _backward(network, one_vs_rest(network(winners), winner_labels)),
-        "whole step, 50 draws": lambda: _backward(network, objective(clouds, labels)),
+        "whole step, 50 draws": lambda: _backward(network, objective(clouds, labels).loss),
         "whole step, 50 draws + 3 steps": lambda: _backward(network, objective_refined(clouds, labels)),
     }
 
@@ -53,7 +53,7 @@ def _search(model: Canonicalized, clouds: Tensor) -> None:
     """The search alone, without evaluating its winners."""
     landscape = Landscape(model.network, model.family, model.prior, clouds)
     with torch.no_grad():
-        model.maximizer.maximize(landscape, generator=torch.Generator().manual_seed(0))
+        model.search.maximize(landscape, generator=torch.Generator().manual_seed(0))
 
 
 def _forward(function: Callable[[Tensor], object], clouds: Tensor) -> None:

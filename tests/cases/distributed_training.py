@@ -24,7 +24,7 @@ def train_on_half(rank: int, port: int, folder: str) -> None:
     half = slice(4 * rank, 4 * rank + 4)
     for _ in range(2):
         parallel.zero_grad()
-        parallel(clouds(8)[half], torch.arange(8)[half] % 3).backward()
+        parallel(clouds(8)[half], torch.arange(8)[half] % 3).loss.backward()
     gradients = [parameter.grad for parameter in objective.parameters()]
     torch.save((gradients, objective.model.draws), Path(folder) / f"{rank}.pt")
     torch.distributed.destroy_process_group()

@@ -176,7 +176,7 @@ def test_transformations_found_under_autocast_lie_on_the_space(search: Maximizer
 def test_training_under_autocast_reaches_the_parameters() -> None:
     model = canonicalized()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = Objective(model)(clouds(dtype=SINGLE), torch.tensor([0, 1, 2]))
+        loss = Objective(model)(clouds(dtype=SINGLE), torch.tensor([0, 1, 2])).loss
     loss.backward()
     assert all(parameter.grad.dtype == torch.float32 for parameter in model.parameters())
 

@@ -20,7 +20,7 @@ def model(network: torch.nn.Module | None = None) -> Canonicalized:
 
 def loss_and_gradient(objective: Objective, targets: Tensor) -> Tensor:
     objective.zero_grad()
-    loss = objective(clouds(BATCH), targets)
+    loss = objective(clouds(BATCH), targets).loss
     loss.backward()
     return torch.cat([loss.detach().reshape(1), *(p.grad.flatten() for p in objective.parameters())])
 
@@ -62,9 +62,9 @@ class TestLoss:
     def test_it_is_the_loss_of_a_search_over_the_chosen_forms(self, forms: float) -> None:
         """Written down plainly."""
         canonicalized = model()
-        loss = Objective(canonicalized, forms=forms)(clouds(BATCH), LABELS)
+        loss, logits = Objective(canonicalized, forms=forms)(clouds(BATCH), LABELS)
         canonicalized.draws.zero_()
-        found, _ = canonicalized.search(clouds(BATCH))
+        found, _ = canonicalized.maximize(clouds(BATCH))
         labels = torch.nn.functional.one_hot(LABELS, CLASSES)
         size = (found.values.sigmoid() - labels).abs()
         chosen = hardest(size, always=labels > 0, count=round(forms * BATCH))
@@ -72,14 +72,16 @@ class TestLoss:
         for i, cloud in enumerate(clouds(BATCH)):
             own = torch.stack([cloud @ found.parameters[i, d].T for d in chosen[i].nonzero().flatten()])
             scores.append(canonicalized.network(own).amax(0))
+        torch.testing.assert_close(logits, torch.stack(scores))
         torch.testing.assert_close(loss, one_vs_rest(torch.stack(scores), LABELS))
+        assert not logits.requires_grad
 
     def test_scores_are_lower_bounds_and_those_of_true_classes_exact(self) -> None:
         canonicalized = model()
         seen: list[Tensor] = []
         Objective(canonicalized, loss=lambda s, y: seen.append(s) or s.sum(), forms=1.5)(clouds(BATCH), LABELS)
         canonicalized.draws.zero_()
-        exact, _ = canonicalized.search(clouds(BATCH))
+        exact, _ = canonicalized.maximize(clouds(BATCH))
         assert bool((seen[0] <= exact.values + 1e-9).all())
         row = torch.arange(BATCH)
         torch.testing.assert_close(seen[0][row, LABELS].detach(), exact.values[row, LABELS])
@@ -98,7 +100,7 @@ class TestLoss:
         objective = Objective(model(), forms=1.0).eval()
         with torch.no_grad():
             expected = one_vs_rest(objective.model(clouds(BATCH)), LABELS)
-            assert torch.equal(objective(clouds(BATCH), LABELS), expected)
+            assert torch.equal(objective(clouds(BATCH), LABELS).loss, expected)
 
     def test_settings_that_mean_nothing_are_refused(self) -> None:
         with pytest.raises(InputError, match="at least 1"):

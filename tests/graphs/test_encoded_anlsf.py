@@ -259,7 +259,7 @@ class TestGraphsOfTorchGeometric:
     def test_an_objective_over_some_forms_trains_encoder_and_network(self) -> None:
         built = small(dropout=0.0).train()
         objective = Objective(built, forms=2)
-        whole, some = objective.eval()(graphs(), TARGETS), objective.train()(graphs(), TARGETS)
+        whole, some = objective.eval()(graphs(), TARGETS).loss, objective.train()(graphs(), TARGETS).loss
         assert some.isfinite()
         assert whole.isfinite()
         some.backward()

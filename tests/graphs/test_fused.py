@@ -213,7 +213,8 @@ class TestWhatChangesNothing:
 
         g, mlp = coefficients(), network()
         fast, slow = (
-            Canonicalized(mlp, family, SampleAndRefine(8), Largest()).eval()(g) for family in (FAMILY, Unfused(FAMILY))
+            Canonicalized(mlp, family, SampleAndRefine(8), prior=Largest()).eval()(g)
+            for family in (FAMILY, Unfused(FAMILY))
         )
         assert fast.shape == (len(g), CLASSES)
         torch.testing.assert_close(fast, slow, atol=1e-11, rtol=1e-11)
@@ -336,5 +337,5 @@ class TestDrawsForSeveralTrainingSteps:
 
     @pytest.mark.parametrize("resample_every", [0, -1])
     def test_numbers_that_mean_nothing_are_refused(self, resample_every: int) -> None:
-        with pytest.raises(InputError, match=r"redraw must be a positive number of calls.*Hint"):
+        with pytest.raises(InputError, match=r"resample_every must be a positive number of calls.*Hint"):
             model(FAMILY, network(), resample_every=resample_every)

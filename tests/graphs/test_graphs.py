@@ -410,7 +410,7 @@ class TestANLSF:
         losses = []
         for _ in range(60):
             optimizer.zero_grad()
-            loss = objective(coefficients, labels)
+            loss = objective(coefficients, labels).loss
             loss.backward()
             optimizer.step()
             losses.append(float(loss.detach()))

@@ -372,7 +372,7 @@ class TestClassifier:
         losses = []
         for _ in range(60):
             optimizer.zero_grad()
-            loss = objective(g, torch.tensor([0, 1, 0, 1, 1]))
+            loss = objective(g, torch.tensor([0, 1, 0, 1, 1])).loss
             loss.backward()
             optimizer.step()
             losses.append(float(loss.detach()))

@@ -212,7 +212,7 @@ class TestPublishedSizes:
 @pytest.mark.parametrize("name", CASES)
 def test_a_search_over_rotations_takes_it_as_it_is(clouds: Tensor, name: str) -> None:
     model = Canonicalized(network(name), Rotations(), RandomSearch(5))
-    loss = Objective(model)(clouds, torch.arange(BATCH))
+    loss = Objective(model)(clouds, torch.arange(BATCH)).loss
     loss.backward()
     assert loss.isfinite()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())

@@ -59,7 +59,7 @@ def fit(loss: Callable[[Tensor], Tensor], network: nn.Module, *, steps: int) -> 
 def train_under_maximum(network: nn.Module, *, steps: int = 600) -> Canonicalized:
     model = Canonicalized(network, PlaneRotations(), GridSearch(24))
     objective = Objective(model, loss=nn.functional.mse_loss)
-    fit(lambda batch: objective(batch, symmetric_target(batch)), network, steps=steps)
+    fit(lambda batch: objective(batch, symmetric_target(batch)).loss, network, steps=steps)
     return model
 
 
