@@ -1,9 +1,10 @@
 # make demo: the toy problem in a small version. make test: everything that is checked. make bench: all claims of speed
-# (make bench BENCH=--full also keeps them in results). All set up .venv themselves.
+# (make bench BENCH=--full also keeps them in results). make wheel: the package, installed from its wheel and used.
+# All set up .venv themselves.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test lint types bench clean
+.PHONY: venv demo test lint types bench wheel clean
 
 venv: .venv/.ready
 
@@ -30,5 +31,10 @@ types: venv
 bench: venv
 	$(BIN)/python -m benchmarks.speed.bench $(BENCH)
 
+wheel: venv
+	rm -rf dist
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python .ci/check_wheel.py dist/*.whl
+
 clean:
-	rm -rf build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache

@@ -13,6 +13,7 @@ try:
 except ModuleNotFoundError as error:
     raise SystemExit('The adacanon command needs its extra packages: pip install "adacanon[experiments]"') from error
 
+from adacanon import __version__
 from adacanon.errors import AdacanonError, InputError
 from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.clouds.figures import write_figure
@@ -46,7 +47,10 @@ def threads_of(environment: Mapping[str, str]) -> int:
 
 
 THREADS = threads_of(os.environ)
-DESCRIPTION = "Adaptive canonicalization: give any network a symmetry. One command for each table of the paper."
+DESCRIPTION = (
+    "Adaptive canonicalization: give any network a symmetry. One command for each table of the paper. "
+    "adacanon --version prints the version."
+)
 
 
 @dataclass(frozen=True)
@@ -329,6 +333,9 @@ Command = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point; the exit code is zero if all went well."""
+    if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+        print(f"adacanon {__version__}")
+        return 0
     command = tyro.cli(Command, prog="adacanon", description=DESCRIPTION, args=arguments)  # type: ignore[call-overload]
     try:
         return command()

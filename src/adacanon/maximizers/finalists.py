@@ -85,11 +85,6 @@ def shared_by_forms(points: Tree) -> Tree:
     return map_tensors(lambda leaf: leaf.transpose(1, 2).flatten(0, 1), points)
 
 
-def sent_by(form: Tensor, points: Tree) -> Tree:
-    """The points (keep, batch, forms, *point) of the given forms (batch, n), as (keep * n, batch, *point)."""
-    return shared_by_forms(map_tensors(lambda leaf: leaf[:, *places(form)], points))
-
-
 def scores_of_shared(landscape: Landscape, points: Tree, known: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Scores (count, batch, forms) of points (count, batch, *point), and which of them (count, batch) are the first of
     their kind. Equal points of an input are evaluated once.
