@@ -56,7 +56,7 @@ def load_labelled(
         classes: the names of all classes in the order of the network's outputs. Labels then count in this order.
             Every class of the data must be named; names without data are allowed. Where a file has no
             ``class_names``, its labels stay as they are.
-        limit: so many samples at most, drawn at random from all.
+        limit: the largest number of samples; if there are more, they are drawn at random.
         size: resize images to this side.
         channels: 3 gives grey images three equal channels, 1 averages those of colour images.
         seed: of the draw.

@@ -64,7 +64,7 @@ class ModelNet:
     class_names: tuple[str, ...]
 
     def held_out(self, every: int) -> "ModelNet":
-        """The training part alone, every so manyth shape of it in the place of the test shapes."""
+        """The training part alone: every n-th of its shapes takes the place of the test shapes."""
         chosen = torch.arange(len(self.train.labels)) % every == 0
         return ModelNet(self.train.where(~chosen), self.train.where(chosen), self.class_names)
 
@@ -74,7 +74,7 @@ def load_modelnet(classes: Literal[40, 10] = 40, points: int = 1024, *, folder: 
 
     Args:
         classes: 10 keeps the shapes that are marked as ModelNet10, and numbers their classes anew.
-        points: so many of every cloud are kept, the first ones; then the cloud is :func:`normalised`.
+        points: number of points kept of every cloud, the first ones; then the cloud is :func:`normalised`.
         folder: of data sets; ``ADACANON_DATA`` if not given.
 
     Example:

@@ -69,7 +69,7 @@ def load_shapenet(points: int = 1024, *, folder: Path | None = None) -> ShapeNet
     """The part benchmark from ``pointclouds/shapenetpart.npz`` in a folder of data sets.
 
     Args:
-        points: so many of every shape are kept, the first ones; then it is normalised.
+        points: number of points kept of every shape, the first ones; then the shape is normalised.
         folder: of data sets; ``ADACANON_DATA`` if not given.
 
     Example:

@@ -62,7 +62,7 @@ def doctor(
         candidates: the numbers K.
         outside: what lies outside an image that is turned, shifted or shrunk: its mirror image, its border continued,
             nothing ("zero"), or nothing outside its inscribed disc, to which it is cut first ("disc").
-        limit: use so many samples at most.
+        limit: the largest number of samples that are used.
         class_names: names of all classes, in the order of the network's outputs.
         seed: of the transformations.
 

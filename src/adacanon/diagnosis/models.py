@@ -74,7 +74,7 @@ def _from_file(path: Path, *, trust: bool) -> Network:
     kind = _kind_of(path)
     if not trust:
         raise InputError(
-            f"{path} is a {kind} program, and to run it is to execute what it holds, which was not done. "
+            f"{path} is a {kind} program. Running it executes the code inside, so it was not run. "
             "Hint: if you know where it comes from, --trust (in Python trust=True)"
         )
     try:

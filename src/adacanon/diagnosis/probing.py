@@ -10,7 +10,7 @@ from adacanon.diagnosis.models import Network
 from adacanon.errors import AdacanonError, InputError, ShapeError
 
 PROBED = 8
-"""So many inputs are tried."""
+"""The number of inputs that are tried."""
 WHITE = {torch.uint8: 255, torch.uint16: 65535}
 """The largest values of whole numbers without a sign."""
 

@@ -79,7 +79,7 @@ def interpolations(first: Tensor, count: Tensor, pixels: int) -> Tensor:
 
 
 def smaller(images: Tensor, pixels: int) -> Tensor:
-    """Averages on a grid of about so many pixels and of the same proportions, for a coarse view; no larger than it is.
+    """Averages on a grid of about ``pixels`` pixels and of the same proportions, for coarse views; never a finer grid.
 
     Shape:
         (batch, channels, height, width) -> (batch, channels, h, w) with h * w about ``pixels``

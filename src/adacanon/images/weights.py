@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from adacanon.errors import DataError, UnknownNameError
 
 NAMED = 5
-"""So many keys are named where weights do not fit."""
+"""The number of keys that an error names where weights do not fit."""
 
 COUNTER = "num_batches_tracked"
 """Of a normalization layer; files of old versions of torch lack it."""

@@ -35,9 +35,9 @@ class Windows(Family):
     Args:
         smallest: side of a window, as a share of the image.
         largest: side of a window.
-        levels: so many sides, evenly spaced from ``largest`` to ``smallest``; level k, from 1, has k x k evenly spaced
-            windows. The default has 1 + 4 + 9 + 16 + 25 = 55, of sides 32, 28, 24, 20 and 16 on a grid of 32. None
-            stands for all windows of all sides, 1785 on that grid.
+        levels: number of sides, evenly spaced from ``largest`` to ``smallest``. Side number k, counted from 1, has
+            k x k evenly spaced windows. The default has 1 + 4 + 9 + 16 + 25 = 55 windows, of sides 32, 28, 24, 20 and
+            16 on a grid of 32. None takes all windows of all sides, 1785 on that grid.
         resize: "bilinear" interpolation, or "area" for exact averages as in the theory.
 
     Example:

@@ -20,7 +20,7 @@ SORTED_COLUMNS = range(128, 385)
 
 
 DISTANCES_AT_ONCE = 1 << 16
-"""Of small clouds several are looked at together, up to so many distances: by 2 times faster for 32 points."""
+"""Small clouds are handled several at a time, up to this many distances: twice as fast for 32 points."""
 
 
 @torch.no_grad()

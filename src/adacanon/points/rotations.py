@@ -143,7 +143,7 @@ def axis_frames(points: Tensor, mask: Tensor | None = None) -> Tensor:
     """The rotations (batch, 24, 3, 3) that align a cloud with its principal axes in any order and with any signs.
 
     As a set they do not depend on which axis is the longest. Where two variances cross, the axes change places, which
-    permutes the set; along a path that passes through a crossing with a speed it is therefore continuous, while each of
+    permutes the set. Along a path that does not come to rest at a crossing it is therefore continuous, while each of
     its elements jumps. Where two variances are equal, the set is what the eigensolver makes it. The first four keep
     the order of the variances.
     """

@@ -141,9 +141,7 @@ class OrthogonalBlocks(Space):
         return (j[:, None] < self._height()[..., None, None]) & (t < self.columns[..., None, None])
 
     def _forced(self, values: int, device: torch.device) -> Tensor:
-        """Which of so many singular values, in decreasing order, must be one, (members, bands, values): the first
-        J + r - M.
-        """
+        """Which singular values, in decreasing order, must be one, (members, bands, values): the first J + r - M."""
         count = (self._height() + self.columns - self.sizes).clamp(min=0).unsqueeze(-1).to(device)
         return torch.arange(values, device=device) < count
 

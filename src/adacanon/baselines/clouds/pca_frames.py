@@ -40,7 +40,7 @@ class PCAAligned(nn.Module):
 
 class PCAFrameAveraged(nn.Module):
     r"""The mean of :math:`f(XA^\top)` over the frames A of a cloud, by default the four rotations whose rows are
-    principal axes with either sign. All go through the network together, as one batch of so many times as many clouds.
+    principal axes with either sign. The network sees all frames of all clouds in one batch.
 
     Invariant wherever the variances differ, and with jumps where two of them cross: there the axes change places. The
     24 rotations with axes in any order are the same set before and after, and their mean does not jump.

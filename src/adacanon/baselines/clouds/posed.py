@@ -19,7 +19,7 @@ def turned(points: Tensor, rotations: Tensor) -> Tensor:
 
 
 def check_posed(caller: str, points: Tensor, others: tuple[Tensor, ...], mask: Tensor | None) -> None:
-    """Refuse what no rotation acts on, and a mask that did not come by its name: it would not be seen."""
+    """Refuse inputs that a rotation cannot act on, and a mask that was not given as ``mask=``: it would be ignored."""
     check_clouds(caller, points, 3, mask=mask)
     if any(x.dtype == torch.bool and x.shape == points.shape[:2] for x in others):
         raise InputError(f"{caller} takes a mask by its name. Hint: model(points, mask=mask)")
