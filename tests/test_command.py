@@ -13,6 +13,7 @@ from adacanon.cli import main
 from adacanon.data.tu import NAMES
 from adacanon.experiments.catalogue import TABLES
 from adacanon.runs.run import Run, Settings
+from adacanon.runs.table import Row
 from adacanon.training.records import read_records
 from cases.tiny_table import TINY
 
@@ -150,8 +151,8 @@ class TestRun:
     def test_runs_that_fail_for_one_reason_have_one_line_and_the_others_are_shown(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def settings(row: str, column: str, preset: str) -> Settings:
-            return {"epochs": 1, **({"end": "raises"} if row == "B" else {})}
+        def settings(row: Row, column: str, preset: str) -> Settings:
+            return {"epochs": 1, **({"end": "raises"} if row.name == "B" else {})}
 
         monkeypatch.setitem(TABLES, "tiny", replace(TINY, settings=settings))
         assert main(["run", "tiny", "--threads", "1", "--results", str(tmp_path)]) == 1

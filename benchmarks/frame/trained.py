@@ -44,7 +44,7 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Po
     data = replace(data, parts=Parts(parts.train[~held], parts.train[held], parts.test))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options["seed"])
-        evaluation, training = searches(options, samples=len(parts.train))
+        evaluation, training = searches("learning draws", options, samples=len(parts.train))
         network = PointNet(data.classes)
         learner = canonicalized(network, data, evaluation, in_training=training, forms=options["forms"])
         schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)

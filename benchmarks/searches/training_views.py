@@ -41,10 +41,10 @@ def section(options: argparse.Namespace) -> measure.Section:
 
 def learner_of(row: str, epochs: int | None) -> CloudClassifier:
     """What the table has trained, or trained now."""
-    settings = HELD_OUT.settings(row, "accuracy", "cpu")
+    settings = HELD_OUT.settings_of(row, "accuracy")
     run = Run.of(HELD_OUT.name, row, "accuracy", 0, settings if epochs is None else {**settings, "epochs": epochs})
     sitting = Sitting(cache_folder() / "benchmarks" / f"{run.key}.pt")
-    learner = modelnet.kept_or_trained(run, sitting)
+    learner = modelnet.kept_or_trained(run, sitting, HELD_OUT.row(row))
     learner.module.eval()
     return learner
 

@@ -121,7 +121,7 @@ class Tune:
 
     def __call__(self) -> int:
         table, _ = _table(self.table, self.results)
-        rows = table.rows_named(_names(self.rows)) or table.rows
+        rows = table.rows_named(_names(self.rows)) or table.row_names
         columns = table.columns_named(_names(self.datasets)) or table.tuned or table.columns
         self.results.mkdir(parents=True, exist_ok=True)
         records = self.results / f"{table.name}-tuning.jsonl"

@@ -11,7 +11,7 @@ from torch import nn
 
 from adacanon.runs.run import Run
 from adacanon.runs.runner import run_missing
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table
 from adacanon.training.learners import Classifier, looked_up
 from adacanon.training.loop import Parts, Schedule, Sitting, train
 
@@ -58,7 +58,7 @@ def wait_for(file: Path) -> None:
 TINY = Table(
     name="tiny",
     title="A table",
-    rows=("A", "B"),
+    rows=(Row("A"), Row("B")),
     columns=("accuracy",),
     splits=lambda row, column: 2,
     most_splits=2,

@@ -195,8 +195,8 @@ class TestChairs:
         monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
 
     def run(self) -> Run:
-        few: dict[str, Any] = {"epochs": 1, "batch": 4, "points": POINTS, "draws": 5, "size": 12, "slots": 2}
-        options = {**modelnet.settings("AC-PointNet", "accuracy", "cpu"), **few}
+        few: dict[str, Any] = {"epochs": 1, "batch": 4, "points": POINTS, "size": 12}
+        options = {**modelnet.MODELNET.settings_of("AC-PointNet", "accuracy"), **few}
         return Run.of("modelnet", "AC-PointNet", "accuracy", 0, options)
 
     def test_it_shows_what_the_network_sees_and_what_it_makes_of_it(self) -> None:

@@ -196,7 +196,7 @@ class TestProcesses:
         assert set(multiprocessing.active_children()) <= before
 
     def test_every_row_can_be_named_on_the_command_line(self) -> None:
-        assert not [row for table in TABLES.values() for row in (*table.rows, *table.columns) if "," in row]
+        assert not [row for table in TABLES.values() for row in (*table.row_names, *table.columns) if "," in row]
 
     def test_the_trainings_of_all_tables_can_be_sent_to_processes(self) -> None:
         for table in TABLES.values():
@@ -250,7 +250,7 @@ class TestTakenOver:
 
     def test_one_of_the_bands_and_one_of_the_operators_is_that_of_tu(self) -> None:
         for table in ("tu-bands", "tu-shift"):
-            found = [taken_over(self.run_of(table, row), [self.tu_record()]) for row in TABLES[table].rows]
+            found = [taken_over(self.run_of(table, row), [self.tu_record()]) for row in TABLES[table].row_names]
             assert [record is None for record in found].count(False) == 1
 
     def test_run_missing_takes_over_before_it_trains(self, tmp_path: Path) -> None:

@@ -175,10 +175,10 @@ class TestChoicesOfAFolder:
     @pytest.mark.parametrize("name", [name for name, table in TABLES.items() if table.choices is not None])
     def test_every_table_that_reads_choices_reads_them_there(self, name: str, results: Path) -> None:
         table, usual = table_named(name, results), table_named(name)
-        row = next((row for row in ("GIN", "Graph") if row in table.rows), table.rows[0])
+        row = next((row for row in ("GIN", "Graph") if row in table.row_names), table.row_names[0])
         assert set(table.columns) & set(self.COLUMNS)
         for column in set(table.columns) - set(tu.SHARED_CHOICES):
-            own, package = (found.settings(row, column, "cpu") for found in (table, usual))
+            own, package = (found.settings_of(row, column) for found in (table, usual))
             assert own == ({**package, "layers": 77} if column in self.COLUMNS else package)
 
     def test_they_are_all_the_tables_that_follow_the_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,12 +241,12 @@ CHOSEN = {
 class TestTuSettings:
     def test_nci1_takes_the_choice_of_proteins_and_the_others_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tu, "read_choices", lambda folder: CHOSEN)
-        layers = {column: tu.settings("GIN", column, "cpu")["layers"] for column in tu.COLUMNS}
+        layers = {column: tu.TU.settings_of("GIN", column)["layers"] for column in tu.COLUMNS}
         assert layers == {"MUTAG": 2, "PTC": 3, "ENZYMES": 3, "PROTEINS": 9, "NCI1": 9}
 
     def test_nci1_may_have_a_choice_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tu, "read_choices", lambda folder: CHOSEN)
-        assert tu.settings("MLP", "NCI1", "cpu")["layers"] == 5
+        assert tu.TU.settings_of("MLP", "NCI1")["layers"] == 5
 
     def test_what_was_chosen_before_does_not_enter_a_study(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Otherwise a second call would not find its own records."""
@@ -266,7 +266,7 @@ class TestTuSettings:
         for row in tu.TU.rows:
             space = tu.space(row)
             assert all(set(space[name]) <= values for name, values in paper.items())
-        assert set(tu.space("GIN")) == set(paper)
+        assert set(tu.space(tu.TU.row("GIN"))) == set(paper)
 
 
 def test_columns_that_take_the_choice_of_another_have_no_study(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.experiments.graphs.tu import TU, trained
-from adacanon.experiments.toy.orientation import build, settings, task_of
+from adacanon.experiments.toy.orientation import TOY, build, task_of
 from adacanon.runs.run import Run
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
 from adacanon.training.learners import Classifier, looked_up
@@ -166,8 +166,8 @@ def drawing_network() -> Learner:
     """A-NLSF draws its candidates from a stream of its own."""
     torch.manual_seed(1)
     tiny = {"samples": 60, "size": 8, "period": 4, "hidden": 8, "rows": 2, "draws": 4, "steps": 1}
-    run = Run.of("toy", "A-NLSF", "accuracy", 0, settings("toy", "A-NLSF", "accuracy", "demo") | tiny)
-    return build("A-NLSF", task_of(run), run.options(), train=torch.arange(40), seed=1)
+    run = Run.of("toy", "A-NLSF", "accuracy", 0, TOY.settings_of("A-NLSF", "accuracy", "demo") | tiny)
+    return build(TOY.row("A-NLSF"), task_of(run), run.options(), train=torch.arange(40), seed=1)
 
 
 EPOCHS = 5
@@ -263,7 +263,7 @@ class TestResuming:
     @pytest.mark.data
     @pytest.mark.parametrize("row", ["A-NLSF", "FA+GIN"])
     def test_on_real_graphs_too(self, row: str, tmp_path: Path) -> None:
-        options = TU.settings(row, "MUTAG", "cpu") | {"epochs": 3, "hidden": 16, "learning_rate": 1e-2}
+        options = TU.settings_of(row, "MUTAG") | {"epochs": 3, "hidden": 16, "learning_rate": 1e-2}
         run = Run.of("tu", row, "MUTAG", 0, options)
         whole, expected = trained(run, Sitting())
         with pytest.raises(InterruptError):

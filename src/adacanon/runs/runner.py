@@ -76,7 +76,7 @@ def _take_over(table: Table, runs: list[Run], file: Path) -> None:
 def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
     """The figures of these runs beside the paper's, with the table's notes or others."""
     expected: dict[tuple[str, str], int] = {}
-    for row in table.rows:
+    for row in table.row_names:
         for column in table.columns:
             count = sum(run.row == row and run.column == column for run in runs)
             expected |= {(row, column): count} if count else {}

@@ -74,14 +74,14 @@ def _study_named(find: Find, name: str, row: str, column: str, file: Path, trial
 def _space(table: Table, row: str) -> Space:
     if table.space is None:
         raise InputError(f"{table.name} has no hyperparameters to choose")
-    return table.space(row)
+    return table.space(table.row(row))
 
 
 def study(table: Table, row: str, column: str, file: Path, *, trials: int = TRIALS) -> list[Record]:
     """Run what is missing of a study and return the records of its trials in order; failed trials are left out."""
     space, records, failures = _space(table, row), list[Record](), list[Failure]()
     for number in range(trials):
-        options = {**table.settings(row, column, "cpu"), **LIMITS, **_proposal(space, records, number), "trial": number}
+        options = {**table.settings_of(row, column), **LIMITS, **_proposal(space, records, number), "trial": number}
         run = Run.of(f"{table.name}-tuning", row, column, SPLIT, options)
         failures += run_missing(table, [run], file, show=False)
         records += relevant([run], file)

@@ -13,7 +13,7 @@ from adacanon.baselines.clouds.pca_frames import PCAAligned
 from adacanon.errors import DataError, InputError, UnknownNameError
 from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet, posed_clouds, stability
 from adacanon.experiments.clouds import figures as cloud_figures
-from adacanon.experiments.clouds.continuity import CONTINUITY, FIXED, RANDOM, network_row
+from adacanon.experiments.clouds.continuity import CONTINUITY, RANDOM
 from adacanon.experiments.clouds.figures import write_figure
 from adacanon.experiments.clouds.invariance import ALIGNED, INVARIANCE, OWN, SEARCHES, rotation_errors, searched
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, Course, curve
@@ -54,11 +54,11 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def network_settings(row: str) -> Settings:
-    full = modelnet.settings(row, "accuracy", "cpu")
+    full = modelnet.MODELNET.settings_of(row, "accuracy")
     return {**full, **FEW, **{name: value for name, value in SMALL.items() if name in full}}
 
 
-SETTINGS = {row: network_settings(row) for row in modelnet.ROWS}
+SETTINGS = {row: network_settings(row) for row in modelnet.MODELNET.row_names}
 
 
 def network_run(row: str, **other: Any) -> Run:
@@ -109,7 +109,7 @@ class TestKeptNetworks:
 class TestStability:
     def run(self, epoch: int) -> Run:
         row = f"{100 * epoch / stability.EPOCHS:g} %"
-        options = stability.settings(row, "distance", "cpu")
+        options = STABILITY.settings_of(row, "distance")
         assert options["epoch"] == epoch
         return Run.of("stability", row, "distance", 0, {**options, **FEW, "size": 12, "epochs": 3, "shapes": 5})
 
@@ -180,7 +180,7 @@ class TestStability:
 
     def test_every_preset_has_its_last_epoch_and_no_epoch_twice(self) -> None:
         for preset, last in (("cpu", 16), ("paper", 250)):
-            epochs = [stability.settings(row, "distance", preset)["epoch"] for row in STABILITY.rows]
+            epochs = [STABILITY.settings(row, "distance", preset)["epoch"] for row in STABILITY.rows]
             assert epochs[-1] == last
             assert len(set(epochs)) == len(epochs)
             assert min(epochs) >= 1
@@ -192,11 +192,11 @@ class TestStability:
 
 class TestContinuity:
     def run(self, row: str, **other: Any) -> Run:
-        options = continuity.settings(row, "jump", "cpu")
-        network = network_settings(network_row(row))
+        options = CONTINUITY.settings_of(row, "jump")
+        network = network_settings(CONTINUITY.row(row).base)
         return Run.of("continuity", row, "jump", 0, {**options, "network": network, "paths": 2, "steps": 32, **other})
 
-    @pytest.mark.parametrize("row", CONTINUITY.rows)
+    @pytest.mark.parametrize("row", CONTINUITY.row_names)
     def test_every_row_is_measured(self, row: str) -> None:
         metrics = CONTINUITY.execute(self.run(row), Sitting())
         assert all(math.isfinite(value) for value in metrics.values())
@@ -204,7 +204,7 @@ class TestContinuity:
         assert {name for name, _ in CONTINUITY.also} < set(metrics)
 
     def test_two_searches_share_one_network(self, trainings: list[str]) -> None:
-        runs = [self.run(row) for row in (RANDOM, FIXED)]
+        runs = [self.run(row) for row in (RANDOM, "AC-PointNet (fixed candidates)")]
         modules = [continuity.module_of(run, continuity.learner_of(run, Sitting())) for run in runs]
         assert trainings == [RANDOM]
         assert isinstance(modules[0], Canonicalized)
@@ -238,13 +238,13 @@ class TestContinuity:
 class TestInvariance:
     def run(self, row: str) -> Run:
         options = {
-            **invariance.settings(row, "changed", "cpu"),
-            "network": network_settings(invariance.network_row(row)),
+            **INVARIANCE.settings_of(row, "changed"),
+            "network": network_settings(INVARIANCE.row(row).base),
         }
         return Run.of("invariance", row, "changed", 0, {**options, **FEW_CLOUDS})
 
     def test_every_search_is_measured_on_one_network(self, trainings: list[str]) -> None:
-        for row in INVARIANCE.rows:
+        for row in INVARIANCE.row_names:
             metrics = INVARIANCE.execute(self.run(row), Sitting())
             assert 0 <= metrics["changed"] <= metrics["shapes"] <= 100
             assert metrics["moved"] >= 0
@@ -291,7 +291,7 @@ class TestFigures:
     @pytest.fixture(autouse=True)
     def small_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(posed_clouds, "modelnet", modelnet.modelnet)
-        monkeypatch.setattr(modelnet, "settings", lambda row, column, preset: SETTINGS[row])
+        monkeypatch.setattr(modelnet, "settings", lambda row, column, preset: SETTINGS[row.name])
         monkeypatch.setattr(chairs, "KIND", "disc")
         monkeypatch.setattr(cloud_figures, "STEPS", 9)
 
@@ -311,8 +311,8 @@ class TestFigures:
         monkeypatch.setattr(continuity_figure, "draw", lambda curves: drawn.append(list(curves)) or b"")
         write_figure("continuity", tmp_path, tmp_path, preset="cpu", rows=("pointnet", "AC-PointNet"))
         write_figure("continuity", tmp_path, tmp_path, preset="cpu")
-        assert drawn == [["PointNet", "AC-PointNet"], list(CONTINUITY.rows)]
-        assert sorted(trainings) == sorted({network_row(row) for row in CONTINUITY.rows})
+        assert drawn == [["PointNet", "AC-PointNet"], list(CONTINUITY.row_names)]
+        assert sorted(trainings) == sorted({row.base for row in CONTINUITY.rows})
 
     def test_another_curve_is_another_picture(self) -> None:
         smooth, jumping = torch.linspace(0, 1, 65)[:, None].repeat(1, 3), (torch.arange(65) > 30).float()[:, None]

@@ -8,7 +8,7 @@ import torch
 from adacanon import Canonicalized
 from adacanon.data.modelnet import Clouds, ModelNet
 from adacanon.experiments.clouds import fast_clouds
-from adacanon.experiments.clouds.fast_clouds import FAST_CLOUDS, ROWS, build, execute, settings
+from adacanon.experiments.clouds.fast_clouds import FAST_CLOUDS, build, execute
 from adacanon.experiments.clouds.posed_clouds import CloudClassifier, posed, turned
 from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.runs.run import Run
@@ -34,16 +34,16 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> ModelNet:
 
 
 def run_of(row: str, epochs: int = 2) -> Run:
-    options = {**settings(row, "ModelNet10", "cpu"), "epochs": epochs, "batch": 8, "points": POINTS}
+    options = {**FAST_CLOUDS.settings_of(row, "ModelNet10"), "epochs": epochs, "batch": 8, "points": POINTS}
     options |= {name: value for name, value in {"size": 8, "draws": 5}.items() if name in options}
     return Run.of(FAST_CLOUDS.name, row, "ModelNet10", 0, options)
 
 
 def learner_of(row: str, data: ModelNet) -> CloudClassifier:
-    return build(posed(data, seed=0), run_of(row).options(), seed=0)
+    return build(FAST_CLOUDS.row(row), posed(data, seed=0), run_of(row).options(), seed=0)
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", FAST_CLOUDS.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
     metrics = execute(run_of(row), Sitting())
     assert 0 <= metrics["accuracy"] <= 100

@@ -1,6 +1,7 @@
 """The table on CIFAR: rows train on cached features, see the windows that their names say, and resume."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from adacanon.data.images import ImageDataset, Images
 from adacanon.errors import DataError, InputError
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.images import chosen_crops, cifar, pretrained, window_features
-from adacanon.experiments.images.cifar import CIFAR, ROWS, build, execute, parts_of, settings
+from adacanon.experiments.images.cifar import CIFAR, build, execute, parts_of
 from adacanon.experiments.images.window_classifier import central_window
 from adacanon.images import ResNet18, Windows
 from adacanon.reports.crops_figure import draw
@@ -59,14 +60,14 @@ def backbone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TinyBackbone:
 
 def options_of(row: str) -> dict:
     small = {"epochs": 2, "batch": 16, "input_size": PIXELS, "precision": "float32", "centre_side": PIXELS * 3 // 4}
-    return {**settings(row, "CIFAR-10", "cpu"), **small}
+    return {**CIFAR.settings_of(row, "CIFAR-10"), **small}
 
 
 def run_of(row: str, split: int = 0) -> Run:
     return Run.of("cifar", row, "CIFAR-10", split, options_of(row))
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", CIFAR.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
     metrics = execute(run_of(row), Sitting())
     assert 0 <= metrics["accuracy"] <= 100
@@ -180,7 +181,7 @@ def _spied(asked: list[int]):
 
 def test_published_rows_and_columns_are_those_of_the_table() -> None:
     figures = TABLES["cifar"].published
-    assert set(figures) == {"Vanilla", "Truncation canonicalization"} <= set(CIFAR.rows)
+    assert set(figures) == {"Vanilla", "Truncation canonicalization"} <= set(CIFAR.row_names)
     assert all(set(columns) == set(CIFAR.columns) for columns in figures.values())
 
 
@@ -229,7 +230,8 @@ class TestWeights:
 
 def test_the_classifier_for_the_doctor_takes_images(monkeypatch: pytest.MonkeyPatch) -> None:
     """The head that was trained on cached features sits on the network that takes images."""
-    monkeypatch.setattr(cifar, "settings", lambda row, column, preset: options_of(row))
+    small = replace(CIFAR, settings=lambda row, column, preset: options_of(row.name))
+    monkeypatch.setattr(cifar, "CIFAR", small)
     monkeypatch.setattr(pretrained, "pretrained_resnet18", _backbone_with_head)
     network = cifar.cifar10_classifier()
     data = window_features.images_of("CIFAR-10").test

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from adacanon.baselines.graphs.axis_projection import canonical_eigenvectors
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation
-from adacanon.experiments.toy.methods import EIGENVECTOR_ROWS, on_one_graph
-from adacanon.experiments.toy.orientation import TOY, TOY_STRICT, build, execute, settings, task_spectrum
+from adacanon.experiments.toy.methods import EIGENVECTOR_METHODS
+from adacanon.experiments.toy.orientation import TOY, TOY_STRICT, build, execute, task_spectrum
 from adacanon.graphs.eigenbases import redrawn_in_eigenspaces
 from adacanon.runs.run import Run, Settings
 from adacanon.training.learners import SharedGraphClassifier
@@ -22,7 +22,7 @@ TINY = {"samples": 20, "size": 8, "period": 4, "folds": 5, "epochs": 1, "hidden"
 
 
 def options_of(row: str) -> Settings:
-    return settings("toy", row, "accuracy", "demo") | TINY
+    return TOY.settings_of(row, "accuracy", "demo") | TINY
 
 
 def task() -> GridOrientation:
@@ -32,7 +32,7 @@ def task() -> GridOrientation:
 def learner_of(row: str) -> SharedGraphClassifier:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        learner = build(row, task(), options_of(row), train=torch.arange(20), seed=0)
+        learner = build(TOY.row(row), task(), options_of(row), train=torch.arange(20), seed=0)
     assert isinstance(learner, SharedGraphClassifier)
     learner.module.eval()
     return learner
@@ -43,7 +43,7 @@ def scores_of(learner: SharedGraphClassifier, index: Tensor) -> Tensor:
         return learner.scores(index)
 
 
-@pytest.mark.parametrize("row", EIGENVECTOR_ROWS)
+@pytest.mark.parametrize("row", EIGENVECTOR_METHODS)
 class TestRowsOnOneGraph:
     def test_a_sample_has_its_scores_whatever_comes_with_it(self, row: str) -> None:
         learner = learner_of(row)
@@ -73,7 +73,7 @@ def test_which_rows_see_the_basis_of_the_eigensolver(row: str, blind: bool) -> N
     """On a torus, OAP finds nothing canonical and a finite frame is one draw of an infinite one."""
     learner, index = learner_of(row), torch.arange(20)
     spectrum = redrawn_in_eigenspaces(task_spectrum(task()), generator=torch.Generator().manual_seed(1))
-    other = replace(learner, call=on_one_graph(row, spectrum, options_of(row)))
+    other = replace(learner, call=EIGENVECTOR_METHODS[row].on_one_graph(spectrum, options_of(row)))
     change = float((scores_of(other, index) - scores_of(learner, index)).abs().max())
     assert (change < 1e-5) == blind
 

@@ -6,6 +6,7 @@ neighbours. With finer and finer steps that of a continuous function goes to zer
 """
 
 import time
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -13,27 +14,33 @@ from torch import Tensor, nn
 from adacanon.baselines.clouds.pca_frames import PCAFrameAveraged
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
-from adacanon.experiments.clouds.methods import DRAWN
+from adacanon.experiments.clouds.modelnet import MODELNET
 from adacanon.experiments.clouds.posed_clouds import CloudClassifier
 from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
 from adacanon.maximizers import RandomSearch
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.loop import Sitting
 
-RANDOM, FIXED = f"AC-PointNet{DRAWN}", "AC-PointNet (fixed candidates)"
-AVERAGED, ANY_ORDER = "PCA-FA-PointNet", "PCA-FA-PointNet (any order)"
+RANDOM, AVERAGED = "AC-PointNet (random draws)", "PCA-FA-PointNet"
+
+
+def as_trained(name: str) -> Row:
+    """The network of a row of `modelnet`, evaluated as it was trained."""
+    return Row(name, "as trained", base=name)
+
+
 ROWS = (
-    "PointNet",
-    "PCA-PointNet",
-    AVERAGED,
-    ANY_ORDER,
-    "CN-PointNet",
-    "VN-PointNet",
-    "AC-PointNet",
-    RANDOM,
-    FIXED,
+    as_trained("PointNet"),
+    as_trained("PCA-PointNet"),
+    as_trained(AVERAGED),
+    Row("PCA-FA-PointNet (any order)", "averaged over all axis frames", base=AVERAGED),
+    as_trained("CN-PointNet"),
+    as_trained("VN-PointNet"),
+    as_trained("AC-PointNet"),
+    as_trained(RANDOM),
+    Row("AC-PointNet (fixed candidates)", "all draws on the whole cloud", base=RANDOM),
 )
 COLUMN = "jump"
 PATHS, STEPS, COARSER, TILTS = 8, 1024, (4, 16), (2.0, 0.3)
@@ -42,15 +49,10 @@ path, and the tilts of those that pass a crossing, in degrees.
 """
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of the network in `modelnet`, and the paths."""
-    network = modelnet.settings(network_row(row), column, preset)
+    network = modelnet.settings(MODELNET.row(row.base), column, preset)
     return {"network": network, "paths": PATHS, "steps": STEPS, "tilts": list(TILTS)}
-
-
-def network_row(row: str) -> str:
-    """The row of `modelnet` whose network a row is about."""
-    return {FIXED: RANDOM, ANY_ORDER: AVERAGED}.get(row, row)
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -94,23 +96,32 @@ def scores_on_the_way(run: Run, sitting: Sitting, *, shape: int, steps: int) -> 
 
 def learner_of(run: Run, sitting: Sitting) -> CloudClassifier:
     """The network that a row is about, as `modelnet` trains it."""
-    options = run.options()["network"]
-    return modelnet.kept_or_trained(Run.of("modelnet", network_row(run.row), "accuracy", run.split, options), sitting)
+    base, options = row_named(ROWS, run.row).base, run.options()["network"]
+    return modelnet.kept_or_trained(Run.of("modelnet", base, "accuracy", run.split, options), sitting)
 
 
 def module_of(run: Run, learner: CloudClassifier) -> nn.Module:
     """The network as it was trained, or evaluated in another way: with a search over all candidates on the whole cloud,
     or averaged over more frames.
     """
-    model = learner.module
-    if run.row == ANY_ORDER:
-        assert isinstance(model, PCAFrameAveraged)
-        return PCAFrameAveraged(model.network, axis_frames)
-    if run.row != FIXED:
-        return model
+    return EVALUATED[row_named(ROWS, run.row).method](learner.module, run.options()["network"])
+
+
+def _with_all_frames(model: nn.Module, options: Settings) -> nn.Module:
+    assert isinstance(model, PCAFrameAveraged)
+    return PCAFrameAveraged(model.network, axis_frames)
+
+
+def _with_all_draws(model: nn.Module, options: Settings) -> nn.Module:
     assert isinstance(model, Canonicalized)
-    draws = run.options()["network"]["draws"]
-    return Canonicalized(model.network, model.family, RandomSearch(draws), seed=int(model.seed))
+    return Canonicalized(model.network, model.family, RandomSearch(options["draws"]), seed=int(model.seed))
+
+
+EVALUATED: dict[str, Callable[[nn.Module, Settings], nn.Module]] = {
+    "as trained": lambda model, options: model,
+    "averaged over all axis frames": _with_all_frames,
+    "all draws on the whole cloud": _with_all_draws,
+}
 
 
 def mixed_test_clouds(learner: CloudClassifier) -> tuple[Tensor, Tensor]:

@@ -47,7 +47,7 @@ def draw_continuity(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
 def draw_chairs(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """A picture, and a page on which the chairs are turned by hand, from the network of AC-PointNet."""
     _check_no_rows("chairs", rows)
-    options = modelnet.settings(chairs.METHOD, "accuracy", preset)
+    options = modelnet.settings(modelnet.MODELNET.row(chairs.METHOD), "accuracy", preset)
     run = Run.of("modelnet", chairs.METHOD, "accuracy", 0, options)
     with _sitting(run) as sitting:
         shown = chairs.gallery(run, sitting)

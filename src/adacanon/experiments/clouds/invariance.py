@@ -12,17 +12,18 @@ from adacanon.baselines.clouds.pca_frames import PCAAligned
 from adacanon.core import Canonicalized, Maximizer
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.continuity import mixed_test_clouds
-from adacanon.experiments.clouds.methods import DRAWN
+from adacanon.experiments.clouds.modelnet import MODELNET
 from adacanon.experiments.clouds.posed_clouds import turned
 from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, Rung, SampleAndRefine, SuccessiveHalving
 from adacanon.points import Rotations
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.loop import Sitting
 
 OWN, COLUMN = "AC-PointNet as trained", "changed"
 ALIGNED = "principal axes"
+ANY_NETWORK, OWN_NETWORK = "AC-PointNet (random draws)", "AC-PointNet"
 ANCHORED = AnchoredSearch(48)
 SEARCHES: dict[str, Maximizer | None] = {
     ALIGNED: None,
@@ -41,34 +42,34 @@ SEARCHES: dict[str, Maximizer | None] = {
     ),
     OWN: AnchoredSearch(24),
 }
-"""Row -> search; principal axes are an ordinary canonicalization of the same network, without one."""
+"""Kind -> search; principal axes are an ordinary canonicalization of the same network, without one."""
+
+ROWS = tuple(
+    Row(kind, base=OWN_NETWORK if kind == OWN else ANY_NETWORK, search=dict.fromkeys(("cpu", "paper"), kind))
+    for kind in SEARCHES
+)
+"""The base is the row of `modelnet` whose network is searched: one that was trained in all poses, for any search to be
+tried on it, and for the last row one that was trained with the search it has here."""
 
 SIZES: Settings = {"shapes": 100, "rotations": 20, "paths": 8, "steps": 64, "tilt": 2.0}
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of the network in `modelnet`, the search, and what it is tried on."""
-    network = modelnet.settings(network_row(row), column, preset)
-    return {"network": network, "search": repr(SEARCHES[row]), **SIZES}
-
-
-def network_row(row: str) -> str:
-    """The row of `modelnet` whose network is searched: one that was trained in all poses, for any search to be tried on
-    it, and for the last row one that was trained with the search it has here.
-    """
-    return "AC-PointNet" if row == OWN else f"AC-PointNet{DRAWN}"
+    network = modelnet.settings(MODELNET.row(row.base), column, preset)
+    return {"network": network, "search": repr(SEARCHES[row.search[preset]]), **SIZES}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """One search on a network that `modelnet` has left in the cache folder, or that is trained now."""
     begin = time.perf_counter()
-    options = run.options()
-    network_run = Run.of("modelnet", network_row(run.row), "accuracy", run.split, options["network"])
+    row, options = row_named(ROWS, run.row), run.options()
+    network_run = Run.of("modelnet", row.base, "accuracy", run.split, options["network"])
     learner = modelnet.kept_or_trained(network_run, sitting)
     assert isinstance(learner.module, Canonicalized)
     network, batch = learner.module.network, options["network"]["batch"]
     assert isinstance(network, nn.Module)
-    module = searched(network, SEARCHES[run.row], seed=run.split)
+    module = searched(network, SEARCHES[row.search["cpu"]], seed=run.split)
     points, labels = (x[: options["shapes"]] for x in mixed_test_clouds(learner))
     scores = scored(module, points, batch=batch)
     unit = float(scores.std(0).mean().clamp(min=1e-12))
@@ -139,7 +140,7 @@ def searched(network: nn.Module, search: Maximizer | None, *, seed: int) -> nn.M
 INVARIANCE = Table(
     name="invariance",
     title="A trained AC-PointNet under every search: predictions that rotations change, in percent, and jumps",
-    rows=tuple(SEARCHES),
+    rows=ROWS,
     columns=(COLUMN,),
     splits=lambda row, column: 1,
     most_splits=10,

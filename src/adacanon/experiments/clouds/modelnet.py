@@ -5,12 +5,19 @@ from dataclasses import replace
 
 import torch
 
-from adacanon.experiments.clouds.methods import DRAWN, build, method_of, own_settings
+from adacanon.experiments.clouds.methods import (
+    adaptive_row,
+    augmented_row,
+    build,
+    plain_row,
+    random_draws_row,
+    rival_row,
+)
 from adacanon.experiments.clouds.posed_clouds import VERTICAL, CloudClassifier, PosedClouds, modelnet, posed
 from adacanon.experiments.clouds.steadiness import scored, steadiness
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table, row_named
 from adacanon.runs.trained_networks import keep, restored
 from adacanon.training.loop import History, Schedule, Sitting
 
@@ -39,31 +46,39 @@ BACKBONES: dict[str, dict[str, Settings]] = {
 }
 """One setting per backbone, the same for all its rows."""
 
-RIVALS = tuple(f"{method}-{backbone}" for method in ("VN", "CN", "AC") for backbone in ("PointNet", "DGCNN"))
-CONTROLS = ("PCA-PointNet", "PCA-FA-PointNet")
-ROWS = ("PointNet", "DGCNN", "PointNet-Aug", "DGCNN-Aug", *RIVALS, f"AC-PointNet{DRAWN}", *CONTROLS)
-Z_ROWS = ("PointNet", "DGCNN", *RIVALS, *CONTROLS)
-BACKBONE_ROWS = tuple(
-    f"{method}{backbone}"
-    for backbone in ("DeepSet", "PointNet", "PointNet++", "RSCNN", "DGCNN")
-    for method in ("", "AC-")
-)
+TWO = ("PointNet", "DGCNN")
+PLAIN, AUGMENTED = tuple(map(plain_row, TWO)), tuple(map(augmented_row, TWO))
+RIVALS = tuple(rival_row(method, backbone) for method in ("VN", "CN") for backbone in TWO)
+ADAPTIVE = tuple(map(adaptive_row, TWO))
+CONTROLS = (rival_row("PCA", "PointNet"), rival_row("PCA-FA", "PointNet"))
+ROWS = (*PLAIN, *AUGMENTED, *RIVALS, *ADAPTIVE, random_draws_row("PointNet"), *CONTROLS)
+Z_ROWS = (*PLAIN, *RIVALS, *ADAPTIVE, *CONTROLS)
+BACKBONE_ROWS = tuple(row for backbone in BACKBONES["cpu"] for row in (plain_row(backbone), adaptive_row(backbone)))
 SEEDS = 10
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on: the preset, the backbone, and what the row has of its own."""
-    return {**COMMON[preset], **BACKBONES[preset][method_of(row).backbone], **own_settings(row, preset)}
+    return {**COMMON[preset], **BACKBONES[preset][row.backbone], **row.own_settings(preset)}
 
 
-def z_settings(row: str, column: str, preset: str) -> Settings:
+def z_settings(row: Row, column: str, preset: str) -> Settings:
     """As above, with training clouds turned about the vertical axis only."""
     return {**settings(row, column, preset), "axis": "vertical"}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
-    learner, history = trained(run, sitting)
+    return tested(run, *trained(row_of(run), run, sitting))
+
+
+def row_of(run: Run) -> Row:
+    """The record of a run's row; the tables that share their rows share the records."""
+    return row_named((*ROWS, *BACKBONE_ROWS), run.row)
+
+
+def tested(run: Run, learner: CloudClassifier, history: History) -> dict[str, float]:
+    """The figures of a training, on the test part."""
     data, batch = learner.data, run.options()["batch"]
     begin = time.perf_counter()
     points, labels = data.points[data.parts.test], data.labels[data.parts.test]
@@ -81,26 +96,26 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     }
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[CloudClassifier, History]:
+def trained(row: Row, run: Run, sitting: Sitting) -> tuple[CloudClassifier, History]:
     """The learner of a run after its last epoch; the network of a first split is kept for the figures."""
     options = run.options()
     data = clouds_of(run)
     learner, history = train_seeded(
-        run, lambda: build(run.row, data, options, seed=run.split), data.parts, schedule_of(options), sitting
+        run, lambda: build(row, data, options, seed=run.split), data.parts, schedule_of(options), sitting
     )
     if run.split == 0:
         keep(run, learner.module, data.fingerprint)
     return learner, history
 
 
-def kept_or_trained(run: Run, sitting: Sitting) -> CloudClassifier:
+def kept_or_trained(run: Run, sitting: Sitting, row: Row | None = None) -> CloudClassifier:
     """The learner that an earlier run has left in the cache folder, or else trained now and kept, of whatever split."""
-    data = clouds_of(run)
+    data, row = clouds_of(run), row or row_of(run)
     with torch.random.fork_rng(devices=[]):
-        learner = build(run.row, data, run.options(), seed=run.split)
+        learner = build(row, data, run.options(), seed=run.split)
     if restored(run, learner.module, data.fingerprint):
         return learner
-    learner, _ = trained(run, sitting)
+    learner, _ = trained(row, run, sitting)
     keep(run, learner.module, data.fingerprint)
     return learner
 
@@ -125,12 +140,12 @@ def schedule_of(options: Settings) -> Schedule:
     return Schedule(**{name: options[name] for name in names if name in options})
 
 
-def _splits(row: str, column: str) -> int:
-    return {"PointNet": 3, "DGCNN": 2}.get(method_of(row).backbone, 1)
+def _splits(row: Row, column: str) -> int:
+    return {"PointNet": 3, "DGCNN": 2}.get(row.backbone, 1)
 
 
-def _z_splits(row: str, column: str) -> int:
-    return 3 if method_of(row).backbone == "PointNet" else 1
+def _z_splits(row: Row, column: str) -> int:
+    return 3 if row.backbone == "PointNet" else 1
 
 
 PROTOCOL = (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from torch import nn
 
 from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
-from adacanon.experiments.clouds.methods import WRAPPERS, method_of, own_settings
+from adacanon.experiments.clouds.methods import WRAPPERS, adaptive_row, plain_row, rival_row
 from adacanon.experiments.clouds.modelnet import BACKBONES as CLASSIFICATION
 from adacanon.experiments.clouds.modelnet import FALLING, schedule_of
 from adacanon.experiments.clouds.posed_shapes import (
@@ -18,11 +18,11 @@ from adacanon.experiments.clouds.posed_shapes import (
     posed_shapes,
     shapenet,
 )
-from adacanon.experiments.clouds.searches import searches
+from adacanon.experiments.clouds.searches import kind_for, searches
 from adacanon.points import DGCNNSegmentation, PointNetSegmentation
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.loop import Sitting
 
 COMMON: dict[str, Settings] = {
@@ -41,26 +41,27 @@ VECTOR_NEURONS: dict[str, Callable[[Settings], nn.Module]] = {
     "PointNet": lambda options: VNPointNetSegmentation(k=options["k"]),
     "DGCNN": lambda options: VNDGCNNSegmentation(k=options["k"]),
 }
-ROWS = tuple(f"{method}{backbone}" for method in ("", "VN-", "CN-", "AC-") for backbone in ("PointNet", "DGCNN"))
+TWO = ("PointNet", "DGCNN")
+RIVALS = tuple(rival_row(method, backbone) for method in ("VN", "CN") for backbone in TWO)
+ROWS = (*map(plain_row, TWO), *RIVALS, *map(adaptive_row, TWO))
 SEEDS = 10
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on; a shared form leaves no choice of forms."""
-    own = {name: value for name, value in own_settings(row, preset).items() if name != "forms"}
-    return {**COMMON[preset], **BACKBONES[preset][method_of(row).backbone], **own}
+    own = {name: value for name, value in row.own_settings(preset).items() if name != "forms"}
+    return {**COMMON[preset], **BACKBONES[preset][row.backbone], **own}
 
 
-def build(row: str, data: PosedShapes, options: Settings, *, seed: int) -> PartFinder:
+def build(row: Row, data: PosedShapes, options: Settings, *, seed: int) -> PartFinder:
     """A row bound to its data; all are trained with the cross-entropy of points."""
-    method, backbone = method_of(row)
-    if method == "VN":
-        return plain_finder(VECTOR_NEURONS[backbone](options), data)
-    network = NETWORKS[backbone](options)
-    if method == "AC":
-        found = searches(options, samples=len(data.parts.train))
+    if row.method == "VN":
+        return plain_finder(VECTOR_NEURONS[row.backbone](options), data)
+    network = NETWORKS[row.backbone](options)
+    if row.method == "AC":
+        found = searches(kind_for(row.search.values(), options), options, samples=len(data.parts.train))
         return canonicalized_finder(network, data, found, seed=seed)
-    return plain_finder(WRAPPERS[method](network, options), data)
+    return plain_finder(WRAPPERS[row.method](network, options), data)
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -69,7 +70,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     data = posed_shapes(shapenet(options["points"]), seed=run.split, fixed=options.get("fixed", False))
     schedule = schedule_of(options)
     finder, history = train_seeded(
-        run, lambda: build(run.row, data, options, seed=run.split), data.parts, schedule, sitting
+        run, lambda: build(row_named(ROWS, run.row), data, options, seed=run.split), data.parts, schedule, sitting
     )
     begin = time.perf_counter()
     return {

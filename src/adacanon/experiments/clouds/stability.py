@@ -17,31 +17,43 @@ from torch import Tensor
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.methods import build
+from adacanon.experiments.clouds.modelnet import MODELNET
 from adacanon.experiments.clouds.posed_clouds import CloudClassifier
 from adacanon.folders import cache_folder
 from adacanon.reports.summary import Cell, Summary
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table
 from adacanon.spaces import SO3
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
 from adacanon.training.loop import Sitting
 
 METHOD, COLUMN = "AC-PointNet", "distance"
 EPOCHS = 16
-SHARES: dict[str, float] = {f"{100 * n / EPOCHS:g} %": n / EPOCHS for n in range(1, EPOCHS + 1)}
-"""Row -> the share of the training that is over; in the preset `cpu` there is one row for every epoch."""
+ROWS = tuple(
+    Row(
+        f"{100 * n / EPOCHS:g} %",
+        METHOD,
+        base=METHOD,
+        preset_settings={
+            "cpu": {"epoch": n},
+            "paper": {"epoch": round(n / EPOCHS * modelnet.COMMON["paper"]["epochs"])},
+        },
+    )
+    for n in range(1, EPOCHS + 1)
+)
+"""A row is the share of the training that is over; in the preset `cpu` there is one row for every epoch."""
 
 AT_RANDOM = math.degrees(math.pi / 2 + 2 / math.pi)
 """The mean distance of two independent random rotations, 126.5 degrees."""
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of AC-PointNet in `modelnet`; in `cpu` for more epochs at a constant learning rate."""
-    options = modelnet.settings(METHOD, column, preset)
+    options = modelnet.settings(MODELNET.row(row.base), column, preset)
     if preset == "cpu":
         options = {**options, "epochs": EPOCHS, "cosine": False}
-    return {**options, "shapes": 1500, "epoch": round(SHARES[row] * options["epochs"])}
+    return {**options, "shapes": 1500, **row.own_settings(preset)}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -94,7 +106,7 @@ class Course:
             part.replace(state)
         learner, _ = train_seeded(
             self.run,
-            lambda: build(METHOD, data, options, seed=self.run.split),
+            lambda: build(MODELNET.row(METHOD), data, options, seed=self.run.split),
             data.parts,
             modelnet.schedule_of(options),
             replace(self.sitting, checkpoint=state, until=epoch),
@@ -135,7 +147,7 @@ def curve(summary: Summary) -> Mapping[int, Cell]:
 STABILITY = Table(
     name="stability",
     title="Geodesic distance between the canonical rotations of consecutive epochs, in degrees (paper: its figure)",
-    rows=tuple(SHARES),
+    rows=ROWS,
     columns=(COLUMN,),
     splits=lambda row, column: 1,
     most_splits=10,

@@ -1,5 +1,7 @@
 """Whether speed costs accuracy on graphs: fast settings against exact ones, paired by seed."""
 
+from typing import Any
+
 import torch
 
 from adacanon.experiments.graphs import tu
@@ -8,26 +10,33 @@ from adacanon.experiments.graphs.tu_data import tu_data
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table
 from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, accuracy
 
-ROWS: dict[str, Settings] = {
-    "A-NLSF (exact)": {"redraw": 1, "steps": 5, "step_size": SHORT, "reduced": False},
-    "A-NLSF (exact; long steps)": {"redraw": 1, "steps": 5, "reduced": False},
-    "A-NLSF (one short step)": {"step_size": SHORT, "reduced": False},
-    "A-NLSF (five short steps)": {"steps": 5, "step_size": SHORT, "reduced": False},
-    "A-NLSF (fast; full precision)": {"reduced": False},
-    "A-NLSF (fast)": {},
-}
 METHOD = "A-NLSF"
+
+
+def searching(difference: str, **settings: Any) -> Row:
+    """A-NLSF with another search."""
+    return Row(f"{METHOD} ({difference})", METHOD, base=METHOD, settings=settings)
+
+
+ROWS = (
+    searching("exact", redraw=1, steps=5, step_size=SHORT, reduced=False),
+    searching("exact; long steps", redraw=1, steps=5, reduced=False),
+    searching("one short step", step_size=SHORT, reduced=False),
+    searching("five short steps", steps=5, step_size=SHORT, reduced=False),
+    searching("fast; full precision", reduced=False),
+    searching("fast"),
+)
 EPOCHS, SEEDS = 100, 20
 
 
-def settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+def settings(row: Row, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """Those of A-NLSF in ``tu``, and what makes them exact."""
-    every = tu.settings(METHOD, column, preset, choices=choices)
+    every = tu.settings(tu.TU.row(row.base), column, preset, choices=choices)
     own = {name: value for name, value in every.items() if name != "patience"}
-    return {**own, **ROWS[row], "epochs": EPOCHS}
+    return {**own, **row.own_settings(preset), "epochs": EPOCHS}
 
 
 def halves(samples: int, *, seed: int) -> Parts:
@@ -64,7 +73,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
 FAST_GRAPHS = Table(
     name="fast-graphs",
     title="A-NLSF: fast settings against exact ones",
-    rows=tuple(ROWS),
+    rows=ROWS,
     columns=("MUTAG", "ENZYMES"),
     splits=lambda row, column: SEEDS,
     most_splits=SEEDS,

@@ -9,7 +9,7 @@ from adacanon.experiments.graphs.tu_data import COLUMNS, parts_of, tu_data
 from adacanon.runs.choices import Choices, read_choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.loop import History, Learner, Schedule, Sitting
 
 CHOICES = Path(__file__).parent
@@ -17,7 +17,8 @@ CHOICES = Path(__file__).parent
 
 EPOCHS = {"cpu": 200, "paper": 1000}
 METHODS: dict[str, Builder] = {**BASELINES, **SPECTRAL, **NODE_LEVEL}
-OWN_SETTINGS: dict[str, Settings] = {**BASELINE_SETTINGS, **SPECTRAL_SETTINGS}
+ROWS = tuple(Row(name, name, settings={**BASELINE_SETTINGS, **SPECTRAL_SETTINGS}.get(name, {})) for name in METHODS)
+"""Every method, also those that only ablations show; a row is called as its method."""
 COMMON: Settings = {"features": "labels", "hidden": 128, "batch": 128, "patience": 100, "seed": 0}
 SHARED_CHOICES = {"NCI1": "PROTEINS"}
 """Columns without studies of their own, and whose choices they take."""
@@ -42,13 +43,13 @@ OWN_RANGES: dict[str, dict[str, list[Any]]] = {
 ALSO = (("accuracy_at_smallest_loss", "smallest loss"), ("best_test_accuracy", "best test epoch"))
 
 
-def settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+def settings(row: Row, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """Everything that a cell depends on: what all methods share, what the method has, and what was chosen for it."""
     return {
         **COMMON,
         **DEFAULTS,
-        **OWN_SETTINGS.get(row, {}),
-        **chosen(row, column, choices=choices),
+        **row.own_settings(preset),
+        **chosen(row.name, column, choices=choices),
         "epochs": EPOCHS[preset],
     }
 
@@ -61,9 +62,9 @@ def chosen(row: str, column: str, *, choices: Choices | None = None) -> Settings
     return own.get(column) or own.get(SHARED_CHOICES.get(column, column), {})
 
 
-def space(row: str) -> dict[str, list[Any]]:
+def space(row: Row) -> dict[str, list[Any]]:
     """What a study of a row may choose; the narrower ranges of some rows are explained in the notes."""
-    return {**RANGES, **OWN_RANGES.get(row, {})}
+    return {**RANGES, **OWN_RANGES.get(row.name, {})}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -95,12 +96,17 @@ def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
         options["weight_decay"],
         options["patience"],
     )
-    method = METHODS[options.get("method", run.row)]
+    method = METHODS[row_of(run).method]
     return train_seeded(run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting)
 
 
-def _splits(row: str, column: str) -> int:
-    return 3 if column == "NCI1" and row != "A-NLSF" else 10
+def row_of(run: Run) -> Row:
+    """The record of a run's row; an ablation names the row that it varies in its settings."""
+    return row_named(ROWS, run.options().get("method", run.row))
+
+
+def _splits(row: Row, column: str) -> int:
+    return 3 if column == "NCI1" and row.method != "A-NLSF" else 10
 
 
 PROTOCOL = (
@@ -152,7 +158,7 @@ INPUTS_NOTE = (
 TU = Table(
     name="tu",
     title="Graph classification on TU data sets (paper: its first table)",
-    rows=(*BASELINES, *SPECTRAL),
+    rows=tuple(row for row in ROWS if row.method not in NODE_LEVEL),
     columns=COLUMNS,
     splits=_splits,
     most_splits=10,

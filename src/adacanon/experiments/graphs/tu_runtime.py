@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import torch
 
-from adacanon.experiments.graphs.tu import METHODS, TU, settings
+from adacanon.experiments.graphs.tu import METHODS, TU, row_of, settings
 from adacanon.experiments.graphs.tu_data import parts_of, tu_data
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import Run, Settings
+from adacanon.runs.table import Row
 from adacanon.training.loop import Learner, Sitting, training_epoch
 from adacanon.training.timing import medians
 
@@ -20,7 +21,7 @@ REFERENCE_SETTINGS: Settings = {"layers": 3}
 REPETITIONS = 5
 
 
-def runtime_settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+def runtime_settings(row: Row, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """The settings of the row in ``tu``, and how often an epoch is timed."""
     every = settings(row, column, preset, choices=choices)
     kept = {name: value for name, value in every.items() if name not in ("epochs", "patience")}
@@ -35,7 +36,7 @@ def learners_of(run: Run) -> dict[str, Learner]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return {
-            "row": METHODS[run.row](data, options, train, 0),
+            "row": METHODS[row_of(run).method](data, options, train, 0),
             "reference": METHODS[REFERENCE](data, {**options, **REFERENCE_SETTINGS}, train, 0),
         }
 

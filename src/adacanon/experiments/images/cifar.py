@@ -1,17 +1,18 @@
 """CIFAR-10 and CIFAR-100 (paper: appendix "Truncation Canonicalization with a Pretrained Classifier")."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
 
-from adacanon.experiments.images.window_classifier import WindowClassifier, central_window
+from adacanon.experiments.images.window_classifier import Seen, Tested, WindowClassifier, central_window
 from adacanon.experiments.images.window_features import NAMES, WindowFeatures, window_features
 from adacanon.images import Preprocessing
 from adacanon.reports.progress import passes_bar
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table
 from adacanon.training.loop import History, Parts, Schedule, Sitting
 
 LEVELS = 5
@@ -24,29 +25,36 @@ PRESETS: dict[str, Settings] = {
     "cpu": {"input_size": 64, "precision": "bfloat16", "epochs": 30},
     "paper": {"input_size": 224, "precision": "float32", "epochs": 100},
 }
-CROPS: Settings = {"seen": "random", "learning_rate": 3e-3}
-CANONICALIZED: Settings = {"seen": "all", "tested": "max", "loss": "one-vs-rest", "learning_rate": 3e-3}
-ROWS: dict[str, Settings] = {
-    "Vanilla": {"seen": "whole", "tested": "whole"},
-    "Vanilla (one-vs-rest)": {"seen": "whole", "tested": "whole", "loss": "one-vs-rest"},
-    "Centre crop": {"seen": "centre", "tested": "centre"},
-    "Random crops": {**CROPS, "tested": "whole"},
-    "Test-time mean": {"seen": "whole", "tested": "mean"},
-    "Test-time max": {"seen": "whole", "tested": "max"},
-    "Random crops + test-time mean": {**CROPS, "tested": "mean"},
-    "Random crops + test-time max": {**CROPS, "tested": "max"},
-    **{
-        f"Truncation canonicalization ({windows} windows)": {**CANONICALIZED, "windows": windows}
+CROPS: Settings = {"learning_rate": 3e-3}
+CANONICALIZED: Settings = {"loss": "one-vs-rest", "learning_rate": 3e-3}
+
+
+def variant(name: str, seen: Seen, tested: Tested, **settings: Any) -> Row:
+    """A linear classifier by the windows that it sees in training and in the test."""
+    return Row(name, "linear classifier", settings={"seen": seen, "tested": tested, **settings})
+
+
+ROWS = (
+    variant("Vanilla", "whole", "whole"),
+    variant("Vanilla (one-vs-rest)", "whole", "whole", loss="one-vs-rest"),
+    variant("Centre crop", "centre", "centre"),
+    variant("Random crops", "random", "whole", **CROPS),
+    variant("Test-time mean", "whole", "mean"),
+    variant("Test-time max", "whole", "max"),
+    variant("Random crops + test-time mean", "random", "mean", **CROPS),
+    variant("Random crops + test-time max", "random", "max", **CROPS),
+    *(
+        variant(f"Truncation canonicalization ({windows} windows)", "all", "max", **CANONICALIZED, windows=windows)
         for windows in WINDOWS[1:-1]
-    },
-    "Truncation canonicalization": CANONICALIZED,
-}
+    ),
+    variant("Truncation canonicalization", "all", "max", **CANONICALIZED),
+)
 SEEDS = 10
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """What a cell depends on; the column is the data set."""
-    return {**COMMON, **PRESETS[preset], **ROWS[row]}
+    return {**COMMON, **PRESETS[preset], **row.own_settings(preset)}
 
 
 def prepare(runs: Sequence[Run], *, show: bool) -> None:
@@ -104,7 +112,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
 CIFAR = Table(
     name="cifar",
     title="Truncation canonicalization with a frozen ResNet-18 (paper: the appendix of that name)",
-    rows=tuple(ROWS),
+    rows=ROWS,
     columns=tuple(NAMES),
     splits=lambda row, column: SEEDS,
     most_splits=SEEDS,
@@ -143,7 +151,7 @@ def cifar10_classifier() -> nn.Module:
     """
     from adacanon.experiments.images.pretrained import pretrained_resnet18
 
-    options = {**settings("Vanilla", "CIFAR-10", "cpu"), "levels": 1}
+    options = {**CIFAR.settings_of("Vanilla", "CIFAR-10"), "levels": 1}
     classifier, _ = trained(Run.of("cifar", "Vanilla", "CIFAR-10", 0, options), Sitting())
     network = pretrained_resnet18()
     network.fc = classifier.module

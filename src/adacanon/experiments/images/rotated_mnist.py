@@ -14,52 +14,52 @@ from adacanon.experiments.images.turned_digits import (
 from adacanon.maximizers import GridSearch, RandomSearch
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.loop import Schedule, Sitting, accuracy
 
 ANGLES = 48
 COMMON: Settings = {"epochs": 6, "batch": 64, "learning_rate": 2e-3, "seed": 0}
-ROWS: dict[str, Settings] = {
-    "CNN": {},
-    "CNN (augmented)": {"augmented": True},
-    "CNN (C4 maximum)": {"angles": 4},
-    "CNN (C8 maximum)": {"angles": 8},
-    "AC-CNN (not retrained)": {"angles": ANGLES},
-    "AC-CNN (retrained)": {"angles": ANGLES, "draws": 12, "forms": 3.0},
-}
+ROWS = (
+    Row("CNN", "plain"),
+    Row("CNN (augmented)", "augmented", settings={"augmented": True}),
+    Row("CNN (C4 maximum)", "not retrained", settings={"angles": 4}),
+    Row("CNN (C8 maximum)", "not retrained", settings={"angles": 8}),
+    Row("AC-CNN (not retrained)", "not retrained", settings={"angles": ANGLES}),
+    Row("AC-CNN (retrained)", "retrained", settings={"angles": ANGLES, "draws": 12, "forms": 3.0}),
+)
 EPOCHS = {"cpu": 6, "paper": 30}
 COLUMN = "any angle"
 SEEDS = 4
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """What a cell depends on."""
-    return {**COMMON, "epochs": EPOCHS[preset], **ROWS[row]}
+    return {**COMMON, "epochs": EPOCHS[preset], **row.own_settings(preset)}
 
 
-def build(data: TurnedDigits, options: Settings) -> DigitClassifier:
-    """What is trained: the network as it is, or canonicalized if there are draws for its training."""
+def build(row: Row, data: TurnedDigits, options: Settings) -> DigitClassifier:
+    """What is trained: the network as it is, or canonicalized."""
     network = SmallCNN(data.classes)
-    if "draws" not in options:
-        return plain(network, data, augmented=options.get("augmented", False))
+    if row.method != "retrained":
+        return plain(network, data, augmented=row.method == "augmented")
     training = RandomSearch(options["draws"])
     return canonicalized(network, data, GridSearch(options["angles"]), in_training=training, forms=options["forms"])
 
 
-def tested(learner: DigitClassifier, options: Settings) -> DigitClassifier:
+def tested(row: Row, learner: DigitClassifier, options: Settings) -> DigitClassifier:
     """What is tested: a network that was trained as it is may get its angles now."""
-    if "angles" not in options or "draws" in options:
+    if row.method != "not retrained":
         return learner
     return canonicalized(learner.module, learner.data, GridSearch(options["angles"]))
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train on all training images for a fixed number of epochs and test the last one: nothing is chosen on it."""
-    options = run.options()
+    row, options = row_named(ROWS, run.row), run.options()
     data = turned_digits(mnist(), seed=run.split)
     schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
-    learner, history = train_seeded(run, lambda: build(data, options), data.parts, schedule, sitting)
-    final, begin = tested(learner, options), time.perf_counter()
+    learner, history = train_seeded(run, lambda: build(row, data, options), data.parts, schedule, sitting)
+    final, begin = tested(row, learner, options), time.perf_counter()
     found = {
         "accuracy": accuracy(final, data.parts.test, batch=250),
         "upright_accuracy": accuracy(final, data.upright, batch=250),
@@ -75,7 +75,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
 ROTATED_MNIST = Table(
     name="rotated-mnist",
     title="Upright digits in training, any angle in the test",
-    rows=tuple(ROWS),
+    rows=ROWS,
     columns=(COLUMN,),
     splits=lambda row, column: SEEDS,
     most_splits=10,

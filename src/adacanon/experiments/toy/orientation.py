@@ -1,15 +1,15 @@
 """The grid signal orientation task: the toy column of the paper's first table, and a stricter version of it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
 
 import torch
 
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
 from adacanon.core.loss import one_vs_rest
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
-from adacanon.experiments.toy.methods import EIGENVECTOR_ROWS, GRAPHS_PER_PASS, eigenvector_network, on_one_graph
+from adacanon.experiments.toy.methods import EIGENVECTOR_METHODS
 from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
@@ -20,14 +20,24 @@ from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learners import Classifier, SharedGraphClassifier, looked_up
 from adacanon.training.loop import Learner, Parts, Schedule, Sitting, accuracy, stratified_folds, train
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
-ANLSF_STEPS = {"A-NLSF (3 steps)": 3, "A-NLSF": 10}
-SPECTRAL_ROWS = ("Energy MLP", "Gram MLP", *ANLSF_STEPS)
-ROWS = (*GRAPH_NETWORKS, *EIGENVECTOR_ROWS, *SPECTRAL_ROWS)
+BANDS: Settings = {"bands": 8, "decay": 0.5}
+SEARCH: Settings = {**BANDS, "rows": 16, "draws": 32}
+SPECTRAL_ROWS = (
+    Row("Energy MLP", "energy MLP", settings=BANDS),
+    Row("Gram MLP", "Gram MLP", settings=BANDS),
+    Row("A-NLSF (3 steps)", "A-NLSF", settings={**SEARCH, "steps": 3}),
+    Row("A-NLSF", "A-NLSF", settings={**SEARCH, "steps": 10}),
+)
+EIGENVECTOR_ROWS = tuple(
+    Row(name, "eigenvectors", name, settings=method.settings) for name, method in EIGENVECTOR_METHODS.items()
+)
+GRAPH_ROWS = tuple(Row(name, "message passing", kind) for name, kind in GRAPH_NETWORKS.items())
+ROWS = (*GRAPH_ROWS, *EIGENVECTOR_ROWS, *SPECTRAL_ROWS)
 
 TASKS = {"toy": grid_orientation, "toy-strict": grid_orientation_strict}
 PRESETS: dict[str, Settings] = {
@@ -37,7 +47,7 @@ PRESETS: dict[str, Settings] = {
 PERIODS = {("toy", "paper"): 20, ("toy", "demo"): 10, ("toy-strict", "paper"): 12, ("toy-strict", "demo"): 8}
 
 
-def settings(table: str, row: str, column: str, preset: str) -> Settings:
+def settings(table: str, row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on; the same for all rows, but for what a method has of its own."""
     preset = "demo" if preset == "demo" else "paper"
     common = {
@@ -48,21 +58,19 @@ def settings(table: str, row: str, column: str, preset: str) -> Settings:
         "seed": 0,
         "period": PERIODS[table, preset],
     }
-    bands = {"bands": 8, "decay": 0.5} if row in SPECTRAL_ROWS else {}
-    search = {"rows": 16, "draws": 32, "steps": ANLSF_STEPS[row]} if row in ANLSF_STEPS else {}
-    return {**PRESETS[preset], **common, **bands, **search, **EIGENVECTOR_ROWS.get(row, {})}
+    return {**PRESETS[preset], **common, **row.own_settings(preset)}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train on all folds but one for a fixed number of epochs and test on that one: nothing is chosen on it."""
-    options = run.options()
+    row, options = row_named(ROWS, run.row), run.options()
     task = task_of(run)
     generator = torch.Generator().manual_seed(options["seed"])
     train_index, test = stratified_folds(task.labels, options["folds"], generator=generator)[run.split]
     schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = build(run.row, task, options, train=train_index, seed=run.split)
+        learner = build(row, task, options, train=train_index, seed=run.split)
         history = train(
             learner,
             Parts(train_index, train_index[:0], test),
@@ -76,43 +84,72 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
         "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
         "seconds": history.seconds,
-        **_in_another_basis(run, learner, test, schedule.batch),
+        **(_in_another_basis(row, run, learner, test, schedule.batch) if row in EIGENVECTOR_ROWS else {}),
     }
 
 
-def _in_another_basis(run: Run, learner: Learner, test: torch.Tensor, batch: int) -> dict[str, float]:
+def _in_another_basis(row: Row, run: Run, learner: Learner, test: torch.Tensor, batch: int) -> dict[str, float]:
     """Test accuracy with random bases of all eigenspaces of the grid, for networks that read eigenvectors."""
-    if run.row not in EIGENVECTOR_ROWS:
-        return {}
     assert isinstance(learner, SharedGraphClassifier)
     generator = torch.Generator().manual_seed(1)
     spectrum = redrawn_in_eigenspaces(task_spectrum(task_of(run)), generator=generator)
-    other = replace(learner, call=on_one_graph(run.row, spectrum, run.options()))
+    other = replace(learner, call=EIGENVECTOR_METHODS[row.backbone].on_one_graph(spectrum, run.options()))
     return {"accuracy_redrawn": accuracy(other, test, batch=batch)}
 
 
-def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: torch.Tensor, seed: int) -> Learner:
+def build(row: Row, task: GridOrientation, options: Settings, *, train: torch.Tensor, seed: int) -> Learner:
     """The method of a row on a task; ``train`` names the samples that it may look at."""
-    hidden, layers = options["hidden"], options["layers"]
-    if row in GRAPH_NETWORKS:
-        network = GraphNetwork(GRAPH_NETWORKS[row], 2, classes=2, hidden=hidden, layers=layers)
-        return SharedGraphClassifier(network, task.signals, task.edge_index, task.labels)
-    if row in EIGENVECTOR_ROWS:
-        call = on_one_graph(row, task_spectrum(task), options)
-        passes = {"graphs_per_pass": GRAPHS_PER_PASS[row]} if row in GRAPHS_PER_PASS else {}
-        module = eigenvector_network(row, options)
-        return SharedGraphClassifier(module, task.signals, task.edge_index, task.labels, call, **passes)
+    return METHODS[row.method](row, task, options, train, seed)
+
+
+def message_passing(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """A graph network of torch-geometric."""
+    network = GraphNetwork(row.backbone, 2, classes=2, hidden=options["hidden"], layers=options["layers"])
+    return SharedGraphClassifier(network, task.signals, task.edge_index, task.labels)
+
+
+def on_eigenvectors(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """A network that reads eigenvectors of the grid."""
+    method = EIGENVECTOR_METHODS[row.backbone]
+    call = method.on_one_graph(task_spectrum(task), options)
+    module = method.network(options)
+    return SharedGraphClassifier(module, task.signals, task.edge_index, task.labels, call, method.graphs_per_pass)
+
+
+def gram_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """An MLP on the Gram matrices of all bands."""
+    return _mlp_on(standardised(task_coefficients(task, options["bands"], options["decay"]), train), task, options)
+
+
+def energy_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """An MLP on the energy of each channel in each band."""
+    grams = standardised(task_coefficients(task, options["bands"], options["decay"]), train)
+    return _mlp_on(grams.diagonal(dim1=-2, dim2=-1), task, options)
+
+
+def _mlp_on(invariants: torch.Tensor, task: GridOrientation, options: Settings) -> Learner:
+    inputs = invariants.flatten(1).unsqueeze(-1)
+    mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=options["hidden"], layers=options["layers"])
+    return Classifier(mlp, task.labels, looked_up(inputs))
+
+
+def spectral_anlsf(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """A-NLSF on the coefficients of the signals."""
     coefficients = task_coefficients(task, options["bands"], options["decay"])
-    if row in ("Gram MLP", "Energy MLP"):
-        grams = standardised(coefficients, train)
-        inputs = grams if row == "Gram MLP" else grams.diagonal(dim1=-2, dim2=-1)
-        inputs = inputs.flatten(1).unsqueeze(-1)
-        mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=hidden, layers=layers)
-        return Classifier(mlp, task.labels, looked_up(inputs))
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
-    model = anlsf(family, 2, classes=2, hidden=hidden, layers=layers, maximizer=search, seed=seed)
+    sizes = {"hidden": options["hidden"], "layers": options["layers"]}
+    model = anlsf(family, 2, classes=2, **sizes, maximizer=search, seed=seed)
     return Classifier(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
+
+
+METHODS: dict[str, Callable[[Row, GridOrientation, Settings, torch.Tensor, int], Learner]] = {
+    "message passing": message_passing,
+    "eigenvectors": on_eigenvectors,
+    "Gram MLP": gram_mlp,
+    "energy MLP": energy_mlp,
+    "A-NLSF": spectral_anlsf,
+}
 
 
 def standardised(coefficients: BandCoefficients, train: torch.Tensor) -> torch.Tensor:
@@ -147,7 +184,7 @@ def _task(table: str, samples: int, size: int, period: int, noise: float, seed: 
     return TASKS[table](samples, size=size, period=period, noise=noise, generator=generator)
 
 
-def _splits(row: str, column: str) -> int:
+def _splits(row: Row, column: str) -> int:
     return 10 if row in SPECTRAL_ROWS else 3
 
 

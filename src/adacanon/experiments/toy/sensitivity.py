@@ -7,7 +7,7 @@ from typing import Any
 from adacanon.experiments.toy import orientation as toy
 from adacanon.reports.summary import Cell, Summary
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table
 from adacanon.training.loop import Sitting
 
 METHOD = "A-NLSF"
@@ -26,11 +26,15 @@ POINTS: dict[str, tuple[str, float]] = {
 }
 """Row -> panel and value."""
 
+ROWS = tuple(
+    Row(name, "A-NLSF", base=METHOD, settings={SWEPT[panel][0]: value, "method": METHOD})
+    for name, (panel, value) in POINTS.items()
+)
 
-def settings(row: str, column: str, preset: str) -> Settings:
+
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of A-NLSF in the toy table, with one of them changed."""
-    panel, value = POINTS[row]
-    return {**toy.settings("toy", METHOD, column, preset), SWEPT[panel][0]: value, "method": METHOD}
+    return {**toy.settings("toy", toy.TOY.row(row.base), column, preset), **row.own_settings(preset)}
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -50,14 +54,14 @@ def panels(summary: Summary) -> dict[str, dict[float, Cell]]:
 
 def usual() -> Mapping[str, Any]:
     """Panel -> the value in the toy table."""
-    options = toy.settings("toy", METHOD, COLUMN, "cpu")
+    options = toy.TOY.settings_of(METHOD, COLUMN)
     return {panel: options[key] for panel, (key, _) in SWEPT.items()}
 
 
 TOY_SENSITIVITY = Table(
     name="toy-sensitivity",
     title="Sensitivity of A-NLSF on grid signal orientation (paper: appendix, sensitivity analysis)",
-    rows=tuple(POINTS),
+    rows=ROWS,
     columns=(COLUMN,),
     splits=lambda row, column: 3,
     most_splits=10,
