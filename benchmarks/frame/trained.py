@@ -11,7 +11,8 @@ from adacanon.experiments.clouds.searches import FAST, searches
 from adacanon.folders import cache_folder
 from adacanon.points.pointnet import PointNet
 from adacanon.runs.run import Run
-from adacanon.training.loop import Parts, Schedule, Sitting, train
+from adacanon.training.loop import Parts, Sitting, train
+from adacanon.training.schedule import Schedule
 
 SETTINGS = {**FAST, "classes": 10, "points": 1024, "epochs": 12, "batch": 32, "learning_rate": 1e-3, "seed": 0}
 HELD_OUT = 10
@@ -47,7 +48,7 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Po
         evaluation, training = searches("learning draws", options, samples=len(parts.train))
         network = PointNet(data.classes)
         learner = canonicalized(network, data, evaluation, in_training=training, forms=options["forms"])
-        schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
+        schedule = Schedule.of(options, cosine=True)
         path = cache_folder() / "benchmarks" / f"{run.key}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)
         sitting = Sitting(path, on_epoch=lambda epoch, loss: print(f"  training, epoch {epoch}: loss {loss:.3f}"))

@@ -27,7 +27,7 @@ from adacanon.graphs.coefficients import coefficients_of, spectra_and_signals
 from adacanon.graphs.eigenbases import redrawn_in_bands, redrawn_in_eigenspaces
 from adacanon.graphs.spectra import Spectrum
 from adacanon.runs.run import Run, Settings
-from adacanon.training.learners import Classifier, Inputs, looked_up
+from adacanon.training.learner import Inputs, Learner, looked_up
 from adacanon.training.loop import Sitting
 from benchmarks.frame import measure
 
@@ -55,7 +55,7 @@ def prepared(row: str, data: TUData, options: Settings, redraw: Redraw) -> Input
     return encoded_inputs(data, frames, standardised_nodes(data, node_signals(data, options["returns"]), train))
 
 
-def logits(learner: Classifier, index: Tensor) -> Tensor:
+def logits(learner: Learner, index: Tensor) -> Tensor:
     learner.module.eval()
     with torch.no_grad():
         return learner.scores(index)
@@ -65,7 +65,6 @@ def measured(row: str, name: str, *, epochs: int, times: int, seed: int) -> list
     """Train one row on one data set and compare its answers, for each way to redraw."""
     options = measure.settings_of(TU, row, name) | {"epochs": epochs}
     learner, _ = trained(Run.of("tu", row, name, 0, options), Sitting())
-    assert isinstance(learner, Classifier)
     data = tu_data(name, options["features"])
     test = parts_of(data, 0).test
     before = logits(learner, test)

@@ -11,8 +11,9 @@ from adacanon.experiments.graphs.tu import METHODS, RANGES, TU
 from adacanon.experiments.graphs.tu_data import parts_of, tu_data
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.training.loop import Parts, Schedule, Sitting
+from adacanon.training.loop import Parts, Sitting
 from adacanon.training.records import read_records
+from adacanon.training.schedule import Schedule
 from benchmarks.frame import measure
 
 TRIALS = Path(__file__).parents[2] / "results" / "tu-tuning.jsonl"
@@ -33,7 +34,7 @@ def training_loss(row: str, trial: Settings, split: int, epochs: int) -> float:
     data = tu_data(TARGET, options["features"])
     train_part = parts_of(data, split).train
     nothing = train_part[:0]
-    schedule = Schedule(epochs, options["batch"], options["learning_rate"], options["weight_decay"])
+    schedule = Schedule.of(options, epochs=epochs, patience=None)
     run, parts = Run.of(TU.name, row, TARGET, split, options), Parts(train_part, nothing, nothing)
     _, history = train_seeded(run, lambda: METHODS[row](data, options, train_part, split), parts, schedule, Sitting())
     return history.loss

@@ -15,7 +15,8 @@ from adacanon.core import Canonicalized
 from adacanon.experiments.graphs import fast_graphs, tu
 from adacanon.experiments.graphs.spectral_methods import SHORT
 from adacanon.runs.run import Run
-from adacanon.training.loop import Learner, Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import Sitting
 from benchmarks.frame import measure
 
 ROW, DRAWS = "A-NLSF (fast)", 32

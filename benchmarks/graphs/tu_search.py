@@ -15,7 +15,7 @@ from adacanon.experiments.graphs.tu_ablations import TU_SEARCH
 from adacanon.experiments.graphs.tu_data import COLUMNS, parts_of, tu_data
 from adacanon.experiments.graphs.tu_runtime import epoch_of
 from adacanon.runs.run import Run
-from adacanon.training.loop import Learner
+from adacanon.training.learner import Learner
 from benchmarks.frame import measure
 
 

@@ -12,8 +12,9 @@ from torch import nn
 from adacanon.runs.run import Run
 from adacanon.runs.runner import run_missing
 from adacanon.runs.table import Row, Table
-from adacanon.training.learners import Classifier, looked_up
-from adacanon.training.loop import Parts, Schedule, Sitting, train
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import Parts, Sitting, train
+from adacanon.training.schedule import Schedule
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
@@ -25,9 +26,9 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
         wait_for(Path(options["sign"]))
     torch.manual_seed(run.split)
     x = torch.randn(40, 3)
-    learner = Classifier(nn.Sequential(nn.Dropout(0.2), nn.Linear(3, 2)), (x[:, 0] > 0).long(), looked_up(x))
+    learner = Learner(nn.Sequential(nn.Dropout(0.2), nn.Linear(3, 2)), (x[:, 0] > 0).long(), looked_up(x))
     parts = Parts(torch.arange(20), torch.arange(20, 30), torch.arange(30, 40))
-    schedule = Schedule(options["epochs"], 4, learning_rate=1e-2)
+    schedule = Schedule.of(options, batch=4, learning_rate=1e-2)
     history = train(
         learner,
         parts,

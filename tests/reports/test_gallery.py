@@ -201,8 +201,8 @@ class TestChairs:
 
     def test_it_shows_what_the_network_sees_and_what_it_makes_of_it(self) -> None:
         gallery = chairs.gallery(self.run(), Sitting(), kind="disc", count=4)
-        learner = modelnet.kept_or_trained(self.run(), Sitting())
-        test = learner.data.points[learner.data.parts.test]
+        learner, data = modelnet.kept_or_trained(self.run(), Sitting())
+        test = data.points[data.parts.test]
         model = learner.module.eval()
         with torch.no_grad():
             scores = model(test)[:, 1]

@@ -1,6 +1,7 @@
 """The training loop: which epoch is kept, and that an interruption leaves no trace."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -10,12 +11,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from adacanon.errors import InputError
 from adacanon.experiments.graphs.tu import TU, trained
 from adacanon.experiments.toy.orientation import TOY, build, task_of
 from adacanon.runs.run import Run
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
-from adacanon.training.learners import Classifier, looked_up
-from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, random_parts, stratified_folds, train
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import History, Parts, Sitting, random_parts, stratified_folds, train
+from adacanon.training.schedule import Schedule
 from cases.full_disk import files_limited_to
 
 
@@ -44,41 +47,34 @@ Script = list[tuple[int, float]]
 """Percent of hits and loss after every epoch."""
 
 
-class Clock(nn.Module):
-    """Counts the epochs in its state, beside a parameter that Adam moves."""
+class Scripted(nn.Module):
+    """Its validation and test figures are given: samples 100.. are validated, samples 200.. tested.
+
+    Counts the epochs in its state, beside a parameter that Adam moves.
+    """
 
     epoch: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, validation: Script, test: list[int]) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(1))
         self.register_buffer("epoch", torch.tensor(0))
-
-
-class Scripted:
-    """A learner whose validation and test figures are given: samples 100.. are validated, samples 200.. tested."""
-
-    labels = torch.zeros(300, dtype=torch.int64)
-
-    def __init__(self, validation: Script, test: list[int]) -> None:
-        self.module = Clock()
         self.validation, self.test = validation, test
 
-    def scores(self, index: Tensor) -> Tensor:
+    def forward(self, index: Tensor) -> Tensor:
         """The third column carries the loss."""
-        if self.module.training:
-            self.module.epoch += 1
-            return self.module.weight.expand(len(index), 3)
-        now = int(self.module.epoch) - 1
+        if self.training:
+            self.epoch += 1
+            return self.weight.expand(len(index), 3)
+        now = int(self.epoch) - 1
         hits, loss = (self.test[now], 0.0) if int(index[0]) >= 200 else self.validation[now]
         right = (torch.arange(len(index)) < hits).float()
         return torch.stack([right, 1 - right, torch.full_like(right, -loss)], dim=1)
 
-    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
-        return -scores[:, 2].mean()
 
-    def loss(self, index: Tensor) -> Tensor:
-        return self.criterion(self.scores(index), self.labels[index])
+def scripted(validation: Script, test: list[int]) -> Learner:
+    module, labels = Scripted(validation, test), torch.zeros(300, dtype=torch.int64)
+    return Learner(module, labels, lambda index: (index,), lambda scores, targets: -scores[:, 2].mean())
 
 
 EVERYTHING = Parts(torch.arange(100), torch.arange(100, 200), torch.arange(200, 300))
@@ -86,8 +82,8 @@ EVERYTHING = Parts(torch.arange(100), torch.arange(100, 200), torch.arange(200, 
 
 def follow(
     validation: Script, test: list[int] | None = None, *, patience: int | None = None
-) -> tuple[Scripted, History]:
-    learner = Scripted(validation, test or [50] * len(validation))
+) -> tuple[Learner, History]:
+    learner = scripted(validation, test or [50] * len(validation))
     schedule = Schedule(epochs=len(validation), batch=100, learning_rate=0.1, patience=patience)
     return learner, train(learner, EVERYTHING, schedule, generator=stream())
 
@@ -135,7 +131,7 @@ class TestKeptEpoch:
         assert history.epoch == epochs
 
     def test_without_a_validation_part_the_last_epoch_stays(self) -> None:
-        learner = Scripted([], [])
+        learner = scripted([], [])
         nothing = torch.arange(0)
         schedule = Schedule(epochs=4, batch=100, learning_rate=0.1, patience=1)
         history = train(learner, Parts(EVERYTHING.train, nothing, nothing), schedule, generator=stream())
@@ -159,7 +155,7 @@ def dropout_network() -> Learner:
     torch.manual_seed(1)
     module = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 2))
     x = torch.randn(60, 6)
-    return Classifier(module, (x[:, 0] > 0).long(), looked_up(x))
+    return Learner(module, (x[:, 0] > 0).long(), looked_up(x))
 
 
 def drawing_network() -> Learner:
@@ -317,18 +313,73 @@ class TestCheckpoints:
         assert sorted(file.name for file in tmp_path.iterdir()) == ["other.pt", "other.pt.123.part"]
 
 
+def closed_formula(schedule: Schedule, epoch: int) -> float:
+    """The learning rate after some epochs, by its formula."""
+    if schedule.cosine:
+        share = (1 + math.cos(math.pi * epoch / schedule.epochs)) / 2
+        return schedule.last_rate + (schedule.learning_rate - schedule.last_rate) * share
+    return schedule.learning_rate * 0.5 ** (epoch // schedule.halved_every if schedule.halved_every else 0)
+
+
+def rates_of(schedule: Schedule, epochs: int) -> list[float]:
+    """Before every epoch of a training."""
+    optimizer = schedule.optimizer(nn.Linear(2, 1))
+    rates, found = schedule.rates(optimizer), []
+    for _ in range(epochs):
+        found.append(float(optimizer.param_groups[0]["lr"]))
+        optimizer.step()
+        rates.step()
+    return found
+
+
 class TestRates:
+    @pytest.mark.parametrize(
+        "schedule",
+        [
+            Schedule(250, 32, 0.1, cosine=True, last_rate=1e-3, momentum=0.9),
+            Schedule(12, 32, 1e-3, cosine=True),
+            Schedule(30, 128, 3e-3, cosine=True),
+            Schedule(250, 32, 1e-3, halved_every=20),
+            Schedule(200, 128, 1e-2),
+        ],
+        ids=["to a last rate", "to zero", "longer", "halved", "constant"],
+    )
+    def test_rates_are_those_of_the_formula(self, schedule: Schedule) -> None:
+        expected = [closed_formula(schedule, epoch) for epoch in range(schedule.epochs)]
+        assert rates_of(schedule, schedule.epochs) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
     def test_a_cosine_falls_from_the_first_rate_to_the_last(self) -> None:
-        schedule = Schedule(10, 8, 0.1, cosine=True, last_rate=0.001)
-        rates = [schedule.rate(epoch) for epoch in range(11)]
+        rates = rates_of(Schedule(10, 8, 0.1, cosine=True, last_rate=0.001), 11)
         assert rates[0] == 0.1
         assert rates[5] == pytest.approx(0.0505)
         assert rates[10] == pytest.approx(0.001)
         assert all(a > b for a, b in pairwise(rates))
 
     def test_a_rate_is_halved_again_and_again(self) -> None:
-        schedule = Schedule(100, 8, 0.8, halved_every=20)
-        assert [schedule.rate(epoch) for epoch in (0, 19, 20, 59, 60)] == [0.8, 0.8, 0.4, 0.2, 0.1]
+        rates = rates_of(Schedule(100, 8, 0.8, halved_every=20), 61)
+        assert [rates[epoch] for epoch in (0, 19, 20, 59, 60)] == [0.8, 0.8, 0.4, 0.2, 0.1]
+
+    def test_a_resumed_training_has_the_rates_of_one_that_was_not_interrupted(self, tmp_path: Path) -> None:
+        schedule, parts = Schedule(5, 8, 0.1, cosine=True), Parts(torch.arange(40), torch.arange(0), torch.arange(0))
+        whole, interrupted = dropout_network(), dropout_network()
+        torch.manual_seed(2)
+        train(whole, parts, schedule, generator=stream())
+        torch.manual_seed(2)
+        sitting = Sitting(tmp_path / "run.pt", 0.0, until=3)
+        generator = stream()
+        train(interrupted, parts, schedule, generator=generator, sitting=sitting)
+        resumed = dropout_network()
+        train(resumed, parts, schedule, generator=stream(9), sitting=Sitting(tmp_path / "run.pt"))
+        assert_identical(resumed.module.state_dict(), whole.module.state_dict())
+
+    def test_two_ways_to_lower_the_rate_are_refused(self) -> None:
+        with pytest.raises(InputError, match=r"cosine=True and halved_every=3.*Hint: leave one"):
+            Schedule(9, 1, 0.1, cosine=True, halved_every=3)
+
+    def test_a_schedule_takes_from_the_settings_what_it_knows(self) -> None:
+        settings = {"epochs": 3, "batch": 8, "learning_rate": 0.1, "hidden": 128, "patience": 7}
+        assert Schedule.of(settings, cosine=True) == Schedule(3, 8, 0.1, patience=7, cosine=True)
+        assert Schedule.of(settings, epochs=9).epochs == 9
 
     def test_momentum_means_gradient_descent(self) -> None:
         module = torch.nn.Linear(2, 1)

@@ -1,78 +1,22 @@
 """The training loop: one for every method, so that rows of a table differ in the method alone."""
 
 import copy
-import math
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LRScheduler
 
 from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
+from adacanon.training.learner import Learner
+from adacanon.training.schedule import Schedule
 
 OnEpoch = Callable[[int, float], None]
-
-
-class Learner(Protocol):
-    """A method on a data set: it knows its parameters, its labels, its scores and its loss."""
-
-    @property
-    def module(self) -> nn.Module:
-        """The parameters and the training flag."""
-
-    @property
-    def labels(self) -> Tensor:
-        """The class of every sample."""
-
-    def scores(self, index: Tensor) -> Tensor:
-        """Class scores (len(index), classes)."""
-
-    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """The loss, a scalar."""
-
-    def loss(self, index: Tensor) -> Tensor:
-        """The loss that is trained on; not always that of all scores."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Adam, or gradient descent with momentum, over shuffled batches.
-
-    Attributes:
-        epochs: at most this many.
-        patience: stop after this many epochs without a better one on the validation part; None never stops early.
-        cosine: let the learning rate fall along half a cosine, epoch by epoch.
-        last_rate: what it falls to.
-        halved_every: epochs after which the learning rate is halved, again and again.
-        momentum: of stochastic gradient descent; None means Adam.
-    """
-
-    epochs: int
-    batch: int
-    learning_rate: float
-    weight_decay: float = 0.0
-    patience: int | None = None
-    cosine: bool = False
-    last_rate: float = 0.0
-    halved_every: int | None = None
-    momentum: float | None = None
-
-    def rate(self, epoch: int) -> float:
-        """The learning rate after ``epoch`` epochs."""
-        share = (1 + math.cos(math.pi * epoch / self.epochs)) / 2 if self.cosine else 1.0
-        halvings = epoch // self.halved_every if self.halved_every else 0
-        return (self.last_rate + (self.learning_rate - self.last_rate) * share) * 0.5**halvings
-
-    def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
-        """For the parameters of a module."""
-        rate, decay = self.learning_rate, self.weight_decay
-        if self.momentum is None:
-            return torch.optim.Adam(module.parameters(), lr=rate, weight_decay=decay)
-        return torch.optim.SGD(module.parameters(), lr=rate, momentum=self.momentum, weight_decay=decay)
 
 
 @dataclass(frozen=True)
@@ -158,14 +102,14 @@ def train(
     epoch: whoever stores the outcome removes it then.
     """
     optimizer = schedule.optimizer(learner.module)
+    state = _State(learner.module, optimizer, schedule.rates(optimizer), generator)
     sitting = sitting or Sitting()
-    history = _resumed(sitting.checkpoint, learner, optimizer, generator)
+    history = state.resumed(sitting.checkpoint)
     before, begin = history.seconds, time.perf_counter()
     saved = begin
     while history.patient(schedule) and sitting.lasts(history.epoch):
-        for group in optimizer.param_groups:
-            group["lr"] = schedule.rate(history.epoch)
         history.loss = training_epoch(learner, optimizer, parts.train, schedule.batch, generator)
+        state.rates.step()
         history.epoch += 1
         if len(parts.validation):
             history.observe(_figures(learner, parts, schedule.batch, history.epoch), learner.module)
@@ -175,7 +119,7 @@ def train(
         ends = not (history.patient(schedule) and sitting.lasts(history.epoch))
         due = now - saved >= sitting.seconds_between or ends
         if sitting.checkpoint is not None and due:
-            save_checkpoint(sitting.checkpoint, _state(learner, optimizer, generator, history))
+            save_checkpoint(sitting.checkpoint, state.saved(history))
             saved = time.perf_counter()
     if history.weights:
         learner.module.load_state_dict(history.weights)
@@ -237,32 +181,39 @@ def _figures(learner: Learner, parts: Parts, batch: int, epoch: int) -> dict[str
     }
 
 
-def _state(
-    learner: Learner, optimizer: torch.optim.Optimizer, generator: torch.Generator, history: History
-) -> dict[str, Any]:
-    return {
-        "module": learner.module.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "generator": generator.get_state(),
-        "torch": torch.get_rng_state(),
-        "history": vars(history),
-    }
+@dataclass(frozen=True)
+class _State:
+    """Everything that changes while a training goes on."""
 
+    module: nn.Module
+    optimizer: torch.optim.Optimizer
+    rates: LRScheduler
+    generator: torch.Generator
 
-def _resumed(
-    checkpoint: Path | None, learner: Learner, optimizer: torch.optim.Optimizer, generator: torch.Generator
-) -> History:
-    state = None if checkpoint is None else load_checkpoint(checkpoint)
-    if state is None:
-        return History()
-    if _shapes(state["module"]) != _shapes(learner.module.state_dict()):
-        warnings.warn(f"The checkpoint {checkpoint} is of another network; the training starts anew", stacklevel=3)
-        return History()
-    learner.module.load_state_dict(state["module"])
-    optimizer.load_state_dict(state["optimizer"])
-    generator.set_state(state["generator"])
-    torch.set_rng_state(state["torch"])
-    return History(**state["history"])
+    def saved(self, history: History) -> dict[str, Any]:
+        return {
+            "module": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "rates": self.rates.state_dict(),
+            "generator": self.generator.get_state(),
+            "torch": torch.get_rng_state(),
+            "history": vars(history),
+        }
+
+    def resumed(self, checkpoint: Path | None) -> History:
+        """What a checkpoint knows, after which the training goes on from it; nothing if there is none that fits."""
+        state = None if checkpoint is None else load_checkpoint(checkpoint)
+        if state is None:
+            return History()
+        if "rates" not in state or _shapes(state["module"]) != _shapes(self.module.state_dict()):
+            warnings.warn(f"The checkpoint {checkpoint} is of another network; the training starts anew", stacklevel=3)
+            return History()
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.rates.load_state_dict(state["rates"])
+        self.generator.set_state(state["generator"])
+        torch.set_rng_state(state["torch"])
+        return History(**state["history"])
 
 
 def _shapes(weights: dict[str, Any]) -> dict[str, torch.Size | None]:

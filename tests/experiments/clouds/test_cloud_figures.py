@@ -68,10 +68,10 @@ def network_run(row: str, **other: Any) -> Run:
 class TestKeptNetworks:
     def test_a_run_leaves_its_network_and_the_next_one_reads_it(self, trainings: list[str]) -> None:
         run = network_run("AC-PointNet")
-        first = modelnet.kept_or_trained(run, Sitting())
-        again = modelnet.kept_or_trained(run, Sitting())
+        first, data = modelnet.kept_or_trained(run, Sitting())
+        again, _ = modelnet.kept_or_trained(run, Sitting())
         assert trainings == ["AC-PointNet"]
-        x = first.data.points[first.data.parts.test]
+        x = data.points[data.parts.test]
         with torch.no_grad():
             assert torch.equal(again.module.eval()(x), first.module.eval()(x))
 
@@ -120,7 +120,7 @@ class TestStability:
         for epoch in range(epochs + 1):
             course = Course(Run.of("other", "AC-PointNet", "distance", 0, options), Sitting())
             course.forget(epochs)
-            found.append(stability.canonical_rotations(course.learner(epoch), options))
+            found.append(stability.canonical_rotations(*course.learner(epoch), options))
         return found
 
     def test_distances_are_those_between_epochs_of_one_training(self) -> None:
@@ -205,7 +205,7 @@ class TestContinuity:
 
     def test_two_searches_share_one_network(self, trainings: list[str]) -> None:
         runs = [self.run(row) for row in (RANDOM, "AC-PointNet (fixed candidates)")]
-        modules = [continuity.module_of(run, continuity.learner_of(run, Sitting())) for run in runs]
+        modules = [continuity.module_of(run, continuity.learner_of(run, Sitting())[0]) for run in runs]
         assert trainings == [RANDOM]
         assert isinstance(modules[0], Canonicalized)
         assert isinstance(modules[1], Canonicalized)
@@ -225,8 +225,8 @@ class TestContinuity:
         run = self.run("PointNet")
         scores = continuity.scores_on_the_way(run, Sitting(), shape=1, steps=5)
         assert scores.shape == (5, 2)
-        learner = continuity.learner_of(run, Sitting())
-        points, _ = continuity.mixed_test_clouds(learner)
+        learner, data = continuity.learner_of(run, Sitting())
+        points, _ = continuity.mixed_test_clouds(data)
         shape = points[1] - points[1].mean(0)
         with torch.no_grad():
             unit = learner.module.eval()(points).std(0).mean()

@@ -19,7 +19,7 @@ from adacanon.experiments.clouds.held_out import HELD_OUT
 from adacanon.experiments.clouds.methods import build
 from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.clouds.posed_clouds import VERTICAL, posed, turned
-from adacanon.experiments.clouds.posed_shapes import PartFinder, part_figures, posed_shapes
+from adacanon.experiments.clouds.posed_shapes import part_figures, points_cross_entropy, posed_shapes
 from adacanon.experiments.clouds.searches import KINDS, NAMES, kind_for, searches
 from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered, SubsetSearch
@@ -28,8 +28,10 @@ from adacanon.points import DGCNN, PointNet
 from adacanon.runs.run import Run, Settings, taken_over
 from adacanon.runs.runner import run_missing
 from adacanon.runs.table import Table
+from adacanon.training.learner import Learner
 from adacanon.training.loop import Sitting
 from adacanon.training.records import read_records
+from adacanon.training.schedule import Schedule
 from cases.small_clouds import POINTS, small_modelnet, small_shapenet
 
 TABLES_ON_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET)
@@ -136,9 +138,9 @@ class TestSettings:
         assert (pointnet["learning_rate"], pointnet["weight_decay"]) == (1e-3, 1e-4)
         assert (dgcnn["k"], dgcnn["epochs"], dgcnn["learning_rate"], dgcnn["last_rate"]) == (20, 250, 0.1, 1e-3)
         assert MODELNET.settings_of("AC-DGCNN", "", "paper")["draws"] == 50
-        descent = modelnet.schedule_of(dgcnn).optimizer(PointNet(2))
+        descent = Schedule.of(dgcnn).optimizer(PointNet(2))
         assert isinstance(descent, torch.optim.SGD)
-        assert isinstance(modelnet.schedule_of(pointnet).optimizer(PointNet(2)), torch.optim.Adam)
+        assert isinstance(Schedule.of(pointnet).optimizer(PointNet(2)), torch.optim.Adam)
 
     def test_pointnet_rows_have_three_seeds(self) -> None:
         for table in (MODELNET, MODELNET_Z):
@@ -317,13 +319,13 @@ class TestPoses:
         once, whole = (posed(data, seed=0, fixed=True, expansion=5, whole=w) for w in (False, True))
         assert len(whole.parts.train) == 5 * len(once.parts.train) == 5 * len(data.train.labels)
         assert torch.equal(whole.points, once.points)
-        assert torch.equal(whole.for_training(whole.parts.train), whole.points[whole.parts.train])
+        assert torch.equal(whole.for_training(whole.parts.train)[0], whole.points[whole.parts.train])
         assert torch.equal(whole.parts.test, once.parts.test)
 
     def test_an_expansion_has_five_fixed_poses_of_every_cloud(self) -> None:
         data = posed(small_modelnet(), seed=0, fixed=True, expansion=5)
         assert len(data.parts.train) == 8
-        seen = torch.stack([data.for_training(torch.tensor([3, 6])) for _ in range(60)], 1)
+        seen = torch.stack([data.for_training(torch.tensor([3, 6]))[0] for _ in range(60)], 1)
         for poses, number in zip(seen, (3, 6), strict=True):
             distinct = poses.flatten(1).unique(dim=0)
             stored = data.points[[number + 8 * copy for copy in range(5)]].flatten(1)
@@ -334,9 +336,10 @@ class TestPoses:
         index = torch.arange(4)
         for fixed in (True, False):
             data = posed(small_modelnet(), seed=0, fixed=fixed)
-            assert torch.equal(data.for_training(index), data.for_training(index)) == fixed
+            assert torch.equal(data.for_training(index)[0], data.for_training(index)[0]) == fixed
             shapes = posed_shapes(small_shapenet(), seed=0, fixed=fixed)
-            same = torch.equal(shapes.inputs(index, training=True)[0], shapes.inputs(index, training=True)[0])
+            ((first, _),), ((second, _),) = shapes.for_training(index), shapes.for_training(index)
+            same = torch.equal(first, second)
             assert same == fixed
 
 
@@ -356,8 +359,8 @@ def test_figures_of_parts_are_those_of_the_best_and_of_the_worst_answer() -> Non
     right = data.labels[data.parts.test]
     swapped = right + 1 - 2 * (right - right.amin(1, keepdim=True))
     for answer, expected in ((right, 100.0), (swapped, 0.0)):
-        finder = PartFinder(Oracle(answer, data.own.shape[1]), data, lambda inputs, labels, ids: labels)
-        found = part_figures(finder, data.parts.test, batch=4)
+        finder = Learner(Oracle(answer, data.own.shape[1]), data.labels, data.inputs, points_cross_entropy)
+        found = part_figures(finder, data, data.parts.test, batch=4)
         assert found["point_accuracy"] == expected
         own = data.own[data.categories[data.parts.test]].sum(1)
         unused = (own - 2) / own  # parts that are neither there nor predicted count one

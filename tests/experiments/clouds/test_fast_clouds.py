@@ -5,13 +5,14 @@ import math
 import pytest
 import torch
 
-from adacanon import Canonicalized
+from adacanon import Canonicalized, Objective
 from adacanon.data.modelnet import Clouds, ModelNet
 from adacanon.experiments.clouds import fast_clouds
 from adacanon.experiments.clouds.fast_clouds import FAST_CLOUDS, build, execute
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier, posed, turned
+from adacanon.experiments.clouds.posed_clouds import posed, turned
 from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.runs.run import Run
+from adacanon.training.learner import Learner
 from adacanon.training.loop import Sitting
 
 POINTS = 16
@@ -39,7 +40,7 @@ def run_of(row: str, epochs: int = 2) -> Run:
     return Run.of(FAST_CLOUDS.name, row, "ModelNet10", 0, options)
 
 
-def learner_of(row: str, data: ModelNet) -> CloudClassifier:
+def learner_of(row: str, data: ModelNet) -> Learner:
     return build(FAST_CLOUDS.row(row), posed(data, seed=0), run_of(row).options(), seed=0)
 
 
@@ -63,6 +64,8 @@ def test_the_rows_search_as_their_names_say(small_data: ModelNet) -> None:
     assert exact.module.in_training is None
     assert isinstance(fast.module.in_training, CoarseToFine)
     assert fast.module.in_training.contenders == 0
+    assert isinstance(exact.objective, Objective)
+    assert isinstance(fast.objective, Objective)
     assert (exact.objective.forms, fast.objective.forms) == (None, 2.0)
 
 

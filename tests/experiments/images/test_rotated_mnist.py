@@ -59,19 +59,19 @@ def test_the_rows_search_as_their_names_say(digits: TurnedDigits) -> None:
         record = ROTATED_MNIST.row(row)
         learner = build(record, digits, run_of(row).options())
         assert isinstance(learner.module, SmallCNN)
-        model = as_tested(record, learner, run_of(row).options()).module
+        model = as_tested(record, learner, digits, run_of(row).options()).module
         assert isinstance(model, Canonicalized)
         assert model.network is learner.module
         assert model.maximizer == GridSearch(angles)
     record = ROTATED_MNIST.row("AC-CNN (retrained)")
     retrained = build(record, digits, run_of(record.name).options())
     assert isinstance(retrained.module, Canonicalized)
-    assert as_tested(record, retrained, run_of(record.name).options()) is retrained
+    assert as_tested(record, retrained, digits, run_of(record.name).options()) is retrained
 
 
 def test_only_the_augmented_row_turns_its_training_images(digits: TurnedDigits) -> None:
-    turns = {row.name: build(row, digits, run_of(row.name).options()).augmented for row in ROTATED_MNIST.rows}
-    assert [row for row, augmented in turns.items() if augmented] == ["CNN (augmented)"]
+    turns = {row.name: build(row, digits, run_of(row.name).options()).training_inputs for row in ROTATED_MNIST.rows}
+    assert [row for row, turned_inputs in turns.items() if turned_inputs is not None] == ["CNN (augmented)"]
 
 
 def test_the_test_digits_are_turned_by_angles_of_the_seed_and_the_training_digits_are_upright(
@@ -89,7 +89,7 @@ def test_the_test_digits_are_turned_by_angles_of_the_seed_and_the_training_digit
 def test_four_angles_make_a_network_exactly_invariant_to_quarter_turns(digits: TurnedDigits) -> None:
     row = ROTATED_MNIST.row("CNN (C4 maximum)")
     options = run_of(row.name).options()
-    model = as_tested(row, build(row, digits, options), options).module.eval()
+    model = as_tested(row, build(row, digits, options), digits, options).module.eval()
     images = digits.images[digits.upright]
     with torch.no_grad():
         torch.testing.assert_close(model(images), model(images.rot90(1, (2, 3))))

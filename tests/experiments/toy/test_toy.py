@@ -9,7 +9,8 @@ from adacanon.data.grid_orientation import grid_orientation, grid_orientation_st
 from adacanon.errors import InputError
 from adacanon.experiments.toy.orientation import TOY, build, task_coefficients, task_of
 from adacanon.runs.run import Run
-from adacanon.training.loop import Parts, Schedule, Sitting, accuracy, stratified_folds, train
+from adacanon.training.loop import Parts, Sitting, accuracy, stratified_folds, train
+from adacanon.training.schedule import Schedule
 
 
 def stream(seed: int = 0) -> torch.Generator:

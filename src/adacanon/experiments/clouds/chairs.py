@@ -26,8 +26,8 @@ def gallery(run: Run, sitting: Sitting, *, kind: str | None = None, count: int =
     if kind not in data.class_names:
         raise InputError(f"Classes are {', '.join(data.class_names)}; got {kind!r}")
     label = data.class_names.index(kind)
-    learner = modelnet.kept_or_trained(run, sitting)
-    model, posed = learner.module.eval(), learner.data.points[learner.data.parts.test]
+    learner, clouds = modelnet.kept_or_trained(run, sitting)
+    model, posed = learner.module.eval(), clouds.points[clouds.parts.test]
     assert isinstance(model, Canonicalized)
     all_of_kind = (data.test.labels == label).nonzero().flatten()
     order = torch.randperm(len(all_of_kind), generator=torch.Generator().manual_seed(0))

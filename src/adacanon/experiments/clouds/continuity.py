@@ -15,12 +15,13 @@ from adacanon.baselines.clouds.pca_frames import PCAFrameAveraged
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.modelnet import MODELNET
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier
+from adacanon.experiments.clouds.posed_clouds import PosedClouds
 from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
 from adacanon.maximizers import RandomSearch
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table, row_named
+from adacanon.training.learner import Learner
 from adacanon.training.loop import Sitting
 
 RANDOM, AVERAGED = "AC-PointNet (random draws)", "PCA-FA-PointNet"
@@ -59,9 +60,9 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """The jumps of a network that `modelnet` has left in the cache folder, or that is trained now."""
     begin = time.perf_counter()
     options = run.options()
-    learner = learner_of(run, sitting)
+    learner, data = learner_of(run, sitting)
     module, batch = module_of(run, learner), options["network"]["batch"]
-    points, labels = mixed_test_clouds(learner)
+    points, labels = mixed_test_clouds(data)
     scores = scored(module, points, batch=batch)
     unit = float(scores.std(0).mean().clamp(min=1e-12))
     on_the_way, *past = (
@@ -86,21 +87,21 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
 
 def scores_on_the_way(run: Run, sitting: Sitting, *, shape: int, steps: int) -> Tensor:
     """Scores along the path of one test shape, in units of their deviation over the shapes, (steps, classes)."""
-    learner = learner_of(run, sitting)
+    learner, data = learner_of(run, sitting)
     module, batch = module_of(run, learner), run.options()["network"]["batch"]
-    points, _ = mixed_test_clouds(learner)
+    points, _ = mixed_test_clouds(data)
     unit = scored(module, points[:256], batch=batch).std(0).mean().clamp(min=1e-12)
     path = crossing_paths(points[shape : shape + 1], steps)
     return scored_on(module, path, batch=batch)[0] / unit
 
 
-def learner_of(run: Run, sitting: Sitting) -> CloudClassifier:
-    """The network that a row is about, as `modelnet` trains it."""
+def learner_of(run: Run, sitting: Sitting) -> tuple[Learner, PosedClouds]:
+    """The network that a row is about, as `modelnet` trains it, and its data."""
     base, options = row_named(ROWS, run.row).base, run.options()["network"]
     return modelnet.kept_or_trained(Run.of("modelnet", base, "accuracy", run.split, options), sitting)
 
 
-def module_of(run: Run, learner: CloudClassifier) -> nn.Module:
+def module_of(run: Run, learner: Learner) -> nn.Module:
     """The network as it was trained, or evaluated in another way: with a search over all candidates on the whole cloud,
     or averaged over more frames.
     """
@@ -124,11 +125,11 @@ EVALUATED: dict[str, Callable[[nn.Module, Settings], nn.Module]] = {
 }
 
 
-def mixed_test_clouds(learner: CloudClassifier) -> tuple[Tensor, Tensor]:
+def mixed_test_clouds(data: PosedClouds) -> tuple[Tensor, Tensor]:
     """Test clouds in their poses, in an order that mixes the classes, and their labels."""
-    test = learner.data.parts.test
+    test = data.parts.test
     index = test[torch.randperm(len(test), generator=torch.Generator().manual_seed(0))]
-    return learner.data.points[index], learner.data.labels[index]
+    return data.points[index], data.labels[index]
 
 
 CONTINUITY = Table(

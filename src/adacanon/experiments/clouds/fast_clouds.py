@@ -6,14 +6,16 @@ from typing import Any
 
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds.methods import REMEMBERING
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier, PosedClouds, canonicalized, modelnet, plain, posed
+from adacanon.experiments.clouds.posed_clouds import PosedClouds, canonicalized, modelnet, plain, posed
 from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches
 from adacanon.maximizers import RandomSearch
 from adacanon.points.pointnet import PointNet
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
-from adacanon.training.loop import Schedule, Sitting, accuracy
+from adacanon.training.learner import Learner
+from adacanon.training.loop import Sitting, accuracy
+from adacanon.training.schedule import Schedule
 
 COMMON: Settings = {"points": 128, "epochs": 12, "batch": 32, "learning_rate": 1e-3, "dropout": 0.3, "seed": 0}
 COMMON |= {"widths": [32, 64, 256], "head": [128, 64], "test_poses": 4}
@@ -42,7 +44,7 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**COMMON, **row.own_settings(preset)}
 
 
-def build(row: Row, data: PosedClouds, options: Settings, *, seed: int) -> CloudClassifier:
+def build(row: Row, data: PosedClouds, options: Settings, *, seed: int) -> Learner:
     """A small PointNet as it is, or under the search of the row."""
     network = PointNet(data.classes, widths=options["widths"], head=options["head"], dropout=options["dropout"])
     if row.method == "plain":
@@ -57,7 +59,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     row, options = row_named(ROWS, run.row), run.options()
     remembering = row.search.get("cpu") in REMEMBERING
     data = posed(modelnet(10, options["points"]), seed=run.split, copies=options["test_poses"], fixed=remembering)
-    schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
+    schedule = Schedule.of(options, cosine=True)
     learner, history = train_seeded(
         run, lambda: build(row, data, options, seed=run.split), data.parts, schedule, sitting
     )
@@ -73,9 +75,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     }
 
 
-def _by_full_search(
-    row: Row, learner: CloudClassifier, data: PosedClouds, options: Settings, found: float
-) -> dict[str, Any]:
+def _by_full_search(row: Row, learner: Learner, data: PosedClouds, options: Settings, found: float) -> dict[str, Any]:
     """What the same network reaches with the exact search, which may be its own."""
     model = learner.module
     if not isinstance(model, Canonicalized):

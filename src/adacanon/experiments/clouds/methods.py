@@ -7,12 +7,13 @@ from torch import nn
 from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
+from adacanon.experiments.clouds.posed_clouds import PosedClouds, canonicalized, plain
 from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, kind_for, searches
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Settings
 from adacanon.runs.table import Row
+from adacanon.training.learner import Learner
 
 EXPANSION = 5
 """Fixed poses of every training cloud in the -Aug rows. In `cpu` an epoch takes one of them: all rows take equal
@@ -92,7 +93,7 @@ has other neighbours."""
 REMEMBERING = ("learning draws", "remembered anchors")
 
 
-def build(row: Row, data: PosedClouds, options: Settings, *, seed: int) -> CloudClassifier:
+def build(row: Row, data: PosedClouds, options: Settings, *, seed: int) -> Learner:
     """A row bound to its data; all but AC are trained with cross-entropy."""
     if row.method == "VN":
         return plain(VECTOR_NEURONS[row.backbone](data.classes, options), data)

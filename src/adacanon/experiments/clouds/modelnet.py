@@ -13,13 +13,15 @@ from adacanon.experiments.clouds.methods import (
     random_draws_row,
     rival_row,
 )
-from adacanon.experiments.clouds.posed_clouds import VERTICAL, CloudClassifier, PosedClouds, modelnet, posed
+from adacanon.experiments.clouds.posed_clouds import VERTICAL, PosedClouds, modelnet, posed
 from adacanon.experiments.clouds.steadiness import scored, steadiness
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.runs.trained_networks import keep, restored
-from adacanon.training.loop import History, Schedule, Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import History, Sitting
+from adacanon.training.schedule import Schedule
 
 COMMON: dict[str, Settings] = {
     "paper": {"classes": 40, "points": 1024, "epochs": 250, "batch": 32, "k": 20, "weight_decay": 1e-4, "seed": 0},
@@ -77,9 +79,9 @@ def row_of(run: Run) -> Row:
     return row_named((*ROWS, *BACKBONE_ROWS), run.row)
 
 
-def tested(run: Run, learner: CloudClassifier, history: History) -> dict[str, float]:
+def tested(run: Run, learner: Learner, data: PosedClouds, history: History) -> dict[str, float]:
     """The figures of a training, on the test part."""
-    data, batch = learner.data, run.options()["batch"]
+    batch = run.options()["batch"]
     begin = time.perf_counter()
     points, labels = data.points[data.parts.test], data.labels[data.parts.test]
     scores = scored(learner.module, points, batch=batch)
@@ -96,28 +98,28 @@ def tested(run: Run, learner: CloudClassifier, history: History) -> dict[str, fl
     }
 
 
-def trained(row: Row, run: Run, sitting: Sitting) -> tuple[CloudClassifier, History]:
+def trained(row: Row, run: Run, sitting: Sitting) -> tuple[Learner, PosedClouds, History]:
     """The learner of a run after its last epoch; the network of a first split is kept for the figures."""
     options = run.options()
     data = clouds_of(run)
     learner, history = train_seeded(
-        run, lambda: build(row, data, options, seed=run.split), data.parts, schedule_of(options), sitting
+        run, lambda: build(row, data, options, seed=run.split), data.parts, Schedule.of(options), sitting
     )
     if run.split == 0:
         keep(run, learner.module, data.fingerprint)
-    return learner, history
+    return learner, data, history
 
 
-def kept_or_trained(run: Run, sitting: Sitting, row: Row | None = None) -> CloudClassifier:
+def kept_or_trained(run: Run, sitting: Sitting, row: Row | None = None) -> tuple[Learner, PosedClouds]:
     """The learner that an earlier run has left in the cache folder, or else trained now and kept, of whatever split."""
     data, row = clouds_of(run), row or row_of(run)
     with torch.random.fork_rng(devices=[]):
         learner = build(row, data, run.options(), seed=run.split)
     if restored(run, learner.module, data.fingerprint):
-        return learner
-    learner, _ = trained(row, run, sitting)
+        return learner, data
+    learner, _, _ = trained(row, run, sitting)
     keep(run, learner.module, data.fingerprint)
-    return learner
+    return learner, data
 
 
 def clouds_of(run: Run) -> PosedClouds:
@@ -132,12 +134,6 @@ def clouds_of(run: Run) -> PosedClouds:
         expansion=options.get("expansion", 1),
         whole=options.get("whole", False),
     )
-
-
-def schedule_of(options: Settings) -> Schedule:
-    """The part of the settings that the training loop reads."""
-    names = ("epochs", "batch", "learning_rate", "weight_decay", "cosine", "last_rate", "halved_every", "momentum")
-    return Schedule(**{name: options[name] for name in names if name in options})
 
 
 def _splits(row: Row, column: str) -> int:

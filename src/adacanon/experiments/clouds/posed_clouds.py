@@ -1,23 +1,21 @@
 """Networks on clouds in random poses: what a training sees, and what it is tested on."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
 from adacanon.data.modelnet import ModelNet, load_modelnet
 from adacanon.points import Rotations
 from adacanon.points.rotations import Axis, rotations_about
 from adacanon.spaces import SO3, Circle
+from adacanon.training.learner import Learner, looked_up
 from adacanon.training.loop import Parts
 
-Loss = Callable[[Tensor, Tensor], Tensor]
 VERTICAL: Axis = (0.0, 1.0, 0.0)
 """Of ModelNet and ShapeNet; the paper calls its vertical axis z."""
 
@@ -46,47 +44,17 @@ class PosedClouds:
         content = self.points.numpy().tobytes() + self.labels.numpy().tobytes()
         return hashlib.sha256(content).hexdigest()[:12]
 
-    def for_training(self, index: Tensor) -> Tensor:
+    def for_training(self, index: Tensor) -> tuple[Tensor]:
         """Training clouds in the poses in which they are seen next."""
         if self.expansion > 1:
             index = index + len(self.parts.train) * torch.randint(self.expansion, index.shape)
         clouds = self.points[index]
-        return clouds if self.fixed else turned(clouds, axis=self.axis)
+        return (clouds if self.fixed else turned(clouds, axis=self.axis),)
 
 
-@dataclass(frozen=True)
-class CloudClassifier:
-    """A network on clouds that are turned at random whenever they are trained on, unless they have fixed poses.
-
-    Attributes:
-        module: from clouds to scores.
-        objective: from clouds, labels and the numbers of the clouds to the loss that is trained on.
-        criterion: from scores and labels to the loss that is reported.
-    """
-
-    module: nn.Module
-    data: PosedClouds
-    objective: Callable[[Tensor, Tensor, Tensor], Tensor]
-    criterion: Loss
-
-    @property
-    def labels(self) -> Tensor:
-        return self.data.labels
-
-    def scores(self, index: Tensor) -> Tensor:
-        return self.module(self.data.points[index])
-
-    def loss(self, index: Tensor) -> Tensor:
-        return self.objective(self.data.for_training(index), self.labels[index], index)
-
-
-def plain(network: nn.Module, data: PosedClouds) -> CloudClassifier:
+def plain(network: nn.Module, data: PosedClouds) -> Learner:
     """A network as it is, trained with cross-entropy."""
-
-    def loss(points: Tensor, labels: Tensor, ids: Tensor) -> Tensor:
-        return functional.cross_entropy(network(points), labels)
-
-    return CloudClassifier(network, data, loss, functional.cross_entropy)
+    return Learner(network, data.labels, looked_up(data.points), training_inputs=data.for_training)
 
 
 def canonicalized(
@@ -97,10 +65,11 @@ def canonicalized(
     in_training: Maximizer | None = None,
     forms: float | None = None,
     seed: int = 0,
-) -> CloudClassifier:
+) -> Learner:
     """A network under rotations, trained one-vs-rest."""
     model = Canonicalized(network, Rotations(), maximizer, in_training=in_training, seed=seed)
-    return CloudClassifier(model, data, Objective(model, forms=forms), one_vs_rest)
+    inputs, objective = looked_up(data.points), Objective(model, forms=forms)
+    return Learner(model, data.labels, inputs, one_vs_rest, data.for_training, objective)
 
 
 def posed(

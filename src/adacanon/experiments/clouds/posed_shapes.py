@@ -1,6 +1,5 @@
 """Networks on the parts of shapes in random poses: what a training sees, and what it is tested on."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +12,7 @@ from adacanon.core.family import Searches
 from adacanon.data.shapenet import ShapeNetParts, load_shapenet
 from adacanon.experiments.clouds.posed_clouds import turned
 from adacanon.points import Rotations, Unpacked
+from adacanon.training.learner import Learner
 from adacanon.training.loop import Parts
 from adacanon.training.part_metrics import category_mean, predicted_parts, shape_ious
 
@@ -36,57 +36,32 @@ class PosedShapes:
     parts: Parts
     fixed: bool = False
 
-    def inputs(self, index: Tensor, *, training: bool = False) -> tuple[Tensor, Tensor]:
-        """Points and one-hot categories of some shapes."""
+    def inputs(self, index: Tensor) -> tuple[tuple[Tensor, Tensor]]:
+        """Points and one-hot categories of some shapes, one argument of a network."""
+        return (self._with_categories(self.points[index], index),)
+
+    def for_training(self, index: Tensor) -> tuple[tuple[Tensor, Tensor]]:
+        """The same in the poses in which shapes are seen next."""
         points = self.points[index]
-        one_hot = functional.one_hot(self.categories[index], len(self.own)).to(points.dtype)
-        return (turned(points) if training and not self.fixed else points), one_hot
+        return (self._with_categories(points if self.fixed else turned(points), index),)
+
+    def _with_categories(self, points: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+        return points, functional.one_hot(self.categories[index], len(self.own)).to(points.dtype)
 
 
-@dataclass(frozen=True)
-class PartFinder:
-    """A network that names the part of every point.
-
-    Attributes:
-        module: from points and categories, as a tuple, to scores (shapes, points, parts).
-        objective: from those, the parts and the numbers of the shapes to the loss.
-    """
-
-    module: nn.Module
-    data: PosedShapes
-    objective: Callable[[tuple[Tensor, Tensor], Tensor, Tensor], Tensor]
-
-    @property
-    def labels(self) -> Tensor:
-        return self.data.labels
-
-    def scores(self, index: Tensor) -> Tensor:
-        return self.module(self.data.inputs(index))
-
-    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
-        return points_cross_entropy(scores, targets)
-
-    def loss(self, index: Tensor) -> Tensor:
-        return self.objective(self.data.inputs(index, training=True), self.labels[index], index)
+def plain_finder(network: nn.Module, data: PosedShapes) -> Learner:
+    """A network of points and categories as it is: it names the part of every point."""
+    return Learner(Unpacked(network), data.labels, data.inputs, points_cross_entropy, data.for_training)
 
 
-def plain_finder(network: nn.Module, data: PosedShapes) -> PartFinder:
-    """A network of points and categories as it is."""
-    module = Unpacked(network)
-
-    def loss(inputs: tuple[Tensor, Tensor], labels: Tensor, ids: Tensor) -> Tensor:
-        return points_cross_entropy(module(inputs), labels)
-
-    return PartFinder(module, data, loss)
-
-
-def canonicalized_finder(network: nn.Module, data: PosedShapes, searches: Searches, *, seed: int = 0) -> PartFinder:
+def canonicalized_finder(network: nn.Module, data: PosedShapes, searches: Searches, *, seed: int = 0) -> Learner:
     """A network under rotations: one form per shape, that of the smallest entropy summed over its points."""
     evaluation, training = searches
     model = Canonicalized(
         Unpacked(network), Rotations(), evaluation, NegativeEntropy(), in_training=training, seed=seed
     )
-    return PartFinder(model, data, Objective(model, loss=points_cross_entropy))
+    objective = Objective(model, loss=points_cross_entropy)
+    return Learner(model, data.labels, data.inputs, points_cross_entropy, data.for_training, objective)
 
 
 def points_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
@@ -95,10 +70,10 @@ def points_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def part_figures(finder: PartFinder, index: Tensor, *, batch: int) -> dict[str, float]:
+def part_figures(finder: Learner, data: PosedShapes, index: Tensor, *, batch: int) -> dict[str, float]:
     """In percent: the mean IoU over categories, over shapes, and the share of points that are named rightly."""
     finder.module.eval()
-    data, categories = finder.data, finder.data.categories[index]
+    categories = data.categories[index]
     own = data.own[categories]
     found = torch.cat([predicted_parts(finder.scores(i), data.own[data.categories[i]]) for i in index.split(batch)])
     ious = shape_ious(found, data.labels[index], own)

@@ -8,9 +8,8 @@ from torch import nn
 from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
 from adacanon.experiments.clouds.methods import WRAPPERS, adaptive_row, plain_row, rival_row
 from adacanon.experiments.clouds.modelnet import BACKBONES as CLASSIFICATION
-from adacanon.experiments.clouds.modelnet import FALLING, schedule_of
+from adacanon.experiments.clouds.modelnet import FALLING
 from adacanon.experiments.clouds.posed_shapes import (
-    PartFinder,
     PosedShapes,
     canonicalized_finder,
     part_figures,
@@ -23,7 +22,9 @@ from adacanon.points import DGCNNSegmentation, PointNetSegmentation
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
+from adacanon.training.learner import Learner
 from adacanon.training.loop import Sitting
+from adacanon.training.schedule import Schedule
 
 COMMON: dict[str, Settings] = {
     "paper": {"points": 2048, "epochs": 250, "batch": 32, "k": 40, "weight_decay": 1e-4, "seed": 0},
@@ -53,7 +54,7 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**COMMON[preset], **BACKBONES[preset][row.backbone], **own}
 
 
-def build(row: Row, data: PosedShapes, options: Settings, *, seed: int) -> PartFinder:
+def build(row: Row, data: PosedShapes, options: Settings, *, seed: int) -> Learner:
     """A row bound to its data; all are trained with the cross-entropy of points."""
     if row.method == "VN":
         return plain_finder(VECTOR_NEURONS[row.backbone](options), data)
@@ -68,13 +69,13 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
     options = run.options()
     data = posed_shapes(shapenet(options["points"]), seed=run.split, fixed=options.get("fixed", False))
-    schedule = schedule_of(options)
+    schedule = Schedule.of(options)
     finder, history = train_seeded(
         run, lambda: build(row_named(ROWS, run.row), data, options, seed=run.split), data.parts, schedule, sitting
     )
     begin = time.perf_counter()
     return {
-        **part_figures(finder, data.parts.test, batch=schedule.batch),
+        **part_figures(finder, data, data.parts.test, batch=schedule.batch),
         "train_loss": history.loss,
         "epochs": float(history.epoch),
         "parameters": float(sum(p.numel() for p in finder.module.parameters())),

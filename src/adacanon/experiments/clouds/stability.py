@@ -18,7 +18,7 @@ from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.methods import build
 from adacanon.experiments.clouds.modelnet import MODELNET
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier
+from adacanon.experiments.clouds.posed_clouds import PosedClouds
 from adacanon.folders import cache_folder
 from adacanon.reports.summary import Cell, Summary
 from adacanon.runs.run import Run, Settings
@@ -26,7 +26,9 @@ from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
 from adacanon.spaces import SO3
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
+from adacanon.training.learner import Learner
 from adacanon.training.loop import Sitting
+from adacanon.training.schedule import Schedule
 
 METHOD, COLUMN = "AC-PointNet", "distance"
 EPOCHS = 16
@@ -91,12 +93,12 @@ class Course:
         file = self._file(f"{epoch}-rotations")
         stored = load_checkpoint(file)
         if stored is None:
-            stored = {"rotations": canonical_rotations(self.learner(epoch), self.run.options())}
+            stored = {"rotations": canonical_rotations(*self.learner(epoch), self.run.options())}
             save_checkpoint(file, stored)
         return stored["rotations"]
 
-    def learner(self, epoch: int) -> CloudClassifier:
-        """The learner after so many epochs, trained from the last state that is there."""
+    def learner(self, epoch: int) -> tuple[Learner, PosedClouds]:
+        """The learner after so many epochs, trained from the last state that is there, and its data."""
         options, data = self.run.options(), modelnet.clouds_of(self.run)
         state = self._file(str(epoch))
         earlier = [self._file(str(e)) for e in range(epoch - 1, 0, -1)]
@@ -108,10 +110,10 @@ class Course:
             self.run,
             lambda: build(MODELNET.row(METHOD), data, options, seed=self.run.split),
             data.parts,
-            modelnet.schedule_of(options),
+            Schedule.of(options),
             replace(self.sitting, checkpoint=state, until=epoch),
         )
-        return learner
+        return learner, data
 
     def forget(self, epoch: int) -> None:
         """Remove the state after so many epochs, and those before it."""
@@ -123,11 +125,11 @@ class Course:
 
 
 @torch.no_grad()
-def canonical_rotations(learner: CloudClassifier, options: Settings) -> Tensor:
+def canonical_rotations(learner: Learner, data: PosedClouds, options: Settings) -> Tensor:
     """The rotations that training shapes, the same ones in the same poses whenever it is called, get for their own
     class, (shapes, 3, 3).
     """
-    model, data = learner.module.eval(), learner.data
+    model = learner.module.eval()
     assert isinstance(model, Canonicalized)
     generator = torch.Generator().manual_seed(options["seed"])
     shapes = torch.randperm(len(data.parts.train), generator=generator)[: options["shapes"]]

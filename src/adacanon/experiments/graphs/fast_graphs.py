@@ -11,7 +11,9 @@ from adacanon.runs.choices import Choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
-from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, accuracy
+from adacanon.training.learner import Learner
+from adacanon.training.loop import History, Parts, Sitting, accuracy
+from adacanon.training.schedule import Schedule
 
 METHOD = "A-NLSF"
 
@@ -50,9 +52,7 @@ def trained(run: Run, sitting: Sitting) -> tuple[Learner, Parts, History]:
     options = run.options()
     data = tu_data(run.column, options["features"])
     parts = halves(len(data.dataset.labels), seed=run.split)
-    schedule = Schedule(
-        options["epochs"], options["batch"], options["learning_rate"], options["weight_decay"], cosine=True
-    )
+    schedule = Schedule.of(options, cosine=True)
     method = tu.METHODS[METHOD]
     learner, history = train_seeded(
         run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting

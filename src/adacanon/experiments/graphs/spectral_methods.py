@@ -24,8 +24,7 @@ from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Settings
-from adacanon.training.learners import Classifier, Inputs, looked_up
-from adacanon.training.loop import Learner
+from adacanon.training.learner import Inputs, Learner, looked_up
 
 
 def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -49,7 +48,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         seed=seed,
     )
     module = AveragedOverDraws(model, options["ensemble"]) if "ensemble" in options else model
-    return Classifier(module, data.dataset.labels, encoded_inputs(data, frames, signals), criterion=one_vs_rest)
+    return Learner(module, data.dataset.labels, encoded_inputs(data, frames, signals), criterion=one_vs_rest)
 
 
 class AveragedOverDraws(nn.Module):
@@ -78,7 +77,7 @@ def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
     batches = replace(data.batches, x=torch.cat([signals, frames.basis.flatten(1)], dim=1))
     widths, shape = (signals.shape[1], frames.basis[0].numel()), frames.basis.shape[1:]
 
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+    def inputs(index: Tensor) -> tuple[Any, ...]:
         x, edge_index, graph = batches.batch(index)
         signals, basis = x.split(widths, dim=1)
         return signals, edge_index, graph, basis.unflatten(1, shape), frames.sizes[index], frames.ranks[index]
@@ -102,7 +101,7 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         redraw=options["redraw"],
         seed=seed,
     )
-    return Classifier(
+    return Learner(
         model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)), criterion=one_vs_rest
     )
 
@@ -128,7 +127,7 @@ def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) 
         seed=seed,
     )
     samples = _node_coefficients(data, partition, options["operator"])
-    return Classifier(model, data.dataset.labels, looked_up(samples), criterion=one_vs_rest)
+    return Learner(model, data.dataset.labels, looked_up(samples), criterion=one_vs_rest)
 
 
 def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -137,7 +136,7 @@ def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learn
     above = torch.triu_indices(grams.shape[-1], grams.shape[-1])
     inputs = informative(grams[:, :, above[0], above[1]].flatten(1), train).unsqueeze(-1)
     network = SpectralMLP(inputs.shape[1], 1, **sizes_of(data, options))
-    return Classifier(network, data.dataset.labels, looked_up(inputs))
+    return Learner(network, data.dataset.labels, looked_up(inputs))
 
 
 def informative(inputs: Tensor, train: Tensor) -> Tensor:

@@ -10,7 +10,9 @@ from adacanon.runs.choices import Choices, read_choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
-from adacanon.training.loop import History, Learner, Schedule, Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import History, Sitting
+from adacanon.training.schedule import Schedule
 
 CHOICES = Path(__file__).parent
 """The folder of the choices of the published records."""
@@ -89,14 +91,8 @@ def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
     options = run.options()
     data = tu_data(run.column, options["features"])
     parts = parts_of(data, run.split)
-    schedule = Schedule(
-        options["epochs"],
-        options["batch"],
-        options["learning_rate"],
-        options["weight_decay"],
-        options["patience"],
-    )
     method = METHODS[row_of(run).method]
+    schedule = Schedule.of(options)
     return train_seeded(run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting)
 
 

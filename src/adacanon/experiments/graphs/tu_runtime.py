@@ -11,7 +11,8 @@ from adacanon.experiments.graphs.tu_data import parts_of, tu_data
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row
-from adacanon.training.loop import Learner, Sitting, training_epoch
+from adacanon.training.learner import Learner
+from adacanon.training.loop import Sitting, training_epoch
 from adacanon.training.timing import medians
 
 REFERENCE = "GIN"

@@ -6,14 +6,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from adacanon.experiments.images.window_classifier import Seen, Tested, WindowClassifier, central_window
+from adacanon.experiments.images.window_classifier import Seen, Tested, WindowClassifier, central_window, window_learner
 from adacanon.experiments.images.window_features import NAMES, WindowFeatures, window_features
 from adacanon.images import Preprocessing
 from adacanon.reports.progress import passes_bar
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
-from adacanon.training.loop import History, Parts, Schedule, Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import History, Parts, Sitting
+from adacanon.training.schedule import Schedule
 
 LEVELS = 5
 WINDOWS = (1, 5, 14, 30, 55)
@@ -73,25 +75,22 @@ def parts_of(data: WindowFeatures, *, seed: int, held_out: float) -> Parts:
     return Parts(order[count:], order[:count], index[data.train :])
 
 
-def build(data: WindowFeatures, options: Settings) -> WindowClassifier:
+def build(data: WindowFeatures, options: Settings) -> Learner:
     """The linear classifier of a row, initialised from torch's random state."""
-    module = nn.Linear(data.features.shape[-1], len(data.class_names))
+    linear = nn.Linear(data.features.shape[-1], len(data.class_names))
     centre = 0
     if "centre" in (options["seen"], options["tested"]):
         centre = central_window(data.windows, options["centre_side"], pixels=int(data.windows[0, 2]))
-    return WindowClassifier(
-        module, data, options["seen"], options["tested"], options["loss"], options["windows"], centre
-    )
+    named = {name: options[name] for name in ("seen", "tested", "loss", "windows")}
+    return window_learner(data, linear, **named, centre=centre)
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[WindowClassifier, History]:
+def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
     """The classifier with the parameters of the kept epoch, and what happened on the way."""
     options = run.options()
     data = window_features(run.column, options)
     parts = parts_of(data, seed=run.split, held_out=options["held_out"])
-    schedule = Schedule(
-        options["epochs"], options["batch"], options["learning_rate"], options["weight_decay"], cosine=True
-    )
+    schedule = Schedule.of(options, cosine=True)
     return train_seeded(run, lambda: build(data, options), parts, schedule, sitting)
 
 
@@ -154,5 +153,6 @@ def cifar10_classifier() -> nn.Module:
     options = {**CIFAR.settings_of("Vanilla", "CIFAR-10"), "levels": 1}
     classifier, _ = trained(Run.of("cifar", "Vanilla", "CIFAR-10", 0, options), Sitting())
     network = pretrained_resnet18()
-    network.fc = classifier.module
+    assert isinstance(classifier.module, WindowClassifier)
+    network.fc = classifier.module.linear
     return nn.Sequential(Preprocessing(options["input_size"]), network).eval().requires_grad_(False)

@@ -3,7 +3,6 @@
 import time
 
 from adacanon.experiments.images.turned_digits import (
-    DigitClassifier,
     SmallCNN,
     TurnedDigits,
     canonicalized,
@@ -15,7 +14,9 @@ from adacanon.maximizers import GridSearch, RandomSearch
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
-from adacanon.training.loop import Schedule, Sitting, accuracy
+from adacanon.training.learner import Learner
+from adacanon.training.loop import Sitting, accuracy
+from adacanon.training.schedule import Schedule
 
 ANGLES = 48
 COMMON: Settings = {"epochs": 6, "batch": 64, "learning_rate": 2e-3, "seed": 0}
@@ -37,7 +38,7 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**COMMON, "epochs": EPOCHS[preset], **row.own_settings(preset)}
 
 
-def build(row: Row, data: TurnedDigits, options: Settings) -> DigitClassifier:
+def build(row: Row, data: TurnedDigits, options: Settings) -> Learner:
     """What is trained: the network as it is, or canonicalized."""
     network = SmallCNN(data.classes)
     if row.method != "retrained":
@@ -46,20 +47,20 @@ def build(row: Row, data: TurnedDigits, options: Settings) -> DigitClassifier:
     return canonicalized(network, data, GridSearch(options["angles"]), in_training=training, forms=options["forms"])
 
 
-def tested(row: Row, learner: DigitClassifier, options: Settings) -> DigitClassifier:
+def tested(row: Row, learner: Learner, data: TurnedDigits, options: Settings) -> Learner:
     """What is tested: a network that was trained as it is may get its angles now."""
     if row.method != "not retrained":
         return learner
-    return canonicalized(learner.module, learner.data, GridSearch(options["angles"]))
+    return canonicalized(learner.module, data, GridSearch(options["angles"]))
 
 
 def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     """Train on all training images for a fixed number of epochs and test the last one: nothing is chosen on it."""
     row, options = row_named(ROWS, run.row), run.options()
     data = turned_digits(mnist(), seed=run.split)
-    schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"], cosine=True)
+    schedule = Schedule.of(options, cosine=True)
     learner, history = train_seeded(run, lambda: build(row, data, options), data.parts, schedule, sitting)
-    final, begin = tested(row, learner, options), time.perf_counter()
+    final, begin = tested(row, learner, data, options), time.perf_counter()
     found = {
         "accuracy": accuracy(final, data.parts.test, batch=250),
         "upright_accuracy": accuracy(final, data.upright, batch=250),

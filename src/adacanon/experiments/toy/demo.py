@@ -15,7 +15,8 @@ from adacanon.reports.summary import Summary
 from adacanon.runs.run import Run
 from adacanon.runs.runner import Failure, run_missing, summary_of
 from adacanon.spaces.orthogonal import Orthogonal
-from adacanon.training.loop import Parts, Schedule, train
+from adacanon.training.loop import Parts, train
+from adacanon.training.schedule import Schedule
 
 SPLITS = 2
 ROWS_SHOWN = (*(row.name for row in GRAPH_ROWS), "Energy MLP", "Gram MLP", "A-NLSF")
@@ -63,7 +64,7 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
         learner = build(TOY.row("A-NLSF"), task, options, train=everything, seed=0)
         generator = torch.Generator().manual_seed(0)
         parts = Parts(everything, everything[:0], everything[:0])
-        train(learner, parts, Schedule(8, options["batch"], learning_rate=1e-3), generator=generator)
+        train(learner, parts, Schedule.of(options, epochs=8), generator=generator)
     assert isinstance(learner.module, Canonicalized)
     examples = [int((task.labels == label).nonzero()[0]) for label in (0, 1)]
     signal = task.signals[examples[1]]

@@ -11,9 +11,9 @@ from adacanon.baselines.graphs.axis_projection import axis_projection_encodings,
 from adacanon.baselines.graphs.frame_averaging import batch_frame, frame_averaged_gin
 from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
 from adacanon.baselines.graphs.s2gnn import S2GNN, lowest
+from adacanon.experiments.toy.shared_graph import GRAPHS_PER_PASS, OnOneGraph
 from adacanon.graphs.spectra import Spectrum
 from adacanon.runs.run import Settings
-from adacanon.training.learners import GRAPHS_PER_PASS, OnOneGraph
 
 CHANNELS, CLASSES = 2, 2
 

@@ -10,6 +10,7 @@ from adacanon.baselines.graphs.graph_networks import GraphNetwork
 from adacanon.core.loss import one_vs_rest
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
 from adacanon.experiments.toy.methods import EIGENVECTOR_METHODS
+from adacanon.experiments.toy.shared_graph import OnSharedGraph
 from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
@@ -21,8 +22,9 @@ from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table, row_named
-from adacanon.training.learners import Classifier, SharedGraphClassifier, looked_up
-from adacanon.training.loop import Learner, Parts, Schedule, Sitting, accuracy, stratified_folds, train
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import Parts, Sitting, accuracy, stratified_folds, train
+from adacanon.training.schedule import Schedule
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
 BANDS: Settings = {"bands": 8, "decay": 0.5}
@@ -67,7 +69,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     task = task_of(run)
     generator = torch.Generator().manual_seed(options["seed"])
     train_index, test = stratified_folds(task.labels, options["folds"], generator=generator)[run.split]
-    schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"])
+    schedule = Schedule.of(options)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * options["seed"] + run.split)
         learner = build(row, task, options, train=train_index, seed=run.split)
@@ -90,10 +92,11 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
 
 def _in_another_basis(row: Row, run: Run, learner: Learner, test: torch.Tensor, batch: int) -> dict[str, float]:
     """Test accuracy with random bases of all eigenspaces of the grid, for networks that read eigenvectors."""
-    assert isinstance(learner, SharedGraphClassifier)
+    assert isinstance(learner.module, OnSharedGraph)
     generator = torch.Generator().manual_seed(1)
     spectrum = redrawn_in_eigenspaces(task_spectrum(task_of(run)), generator=generator)
-    other = replace(learner, call=EIGENVECTOR_METHODS[row.backbone].on_one_graph(spectrum, run.options()))
+    call = EIGENVECTOR_METHODS[row.backbone].on_one_graph(spectrum, run.options())
+    other = replace(learner, module=learner.module.called(call))
     return {"accuracy_redrawn": accuracy(other, test, batch=batch)}
 
 
@@ -105,15 +108,16 @@ def build(row: Row, task: GridOrientation, options: Settings, *, train: torch.Te
 def message_passing(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
     """A graph network of torch-geometric."""
     network = GraphNetwork(row.backbone, 2, classes=2, hidden=options["hidden"], layers=options["layers"])
-    return SharedGraphClassifier(network, task.signals, task.edge_index, task.labels)
+    return Learner(OnSharedGraph(network, task.edge_index), task.labels, looked_up(task.signals))
 
 
 def on_eigenvectors(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
     """A network that reads eigenvectors of the grid."""
     method = EIGENVECTOR_METHODS[row.backbone]
     call = method.on_one_graph(task_spectrum(task), options)
-    module = method.network(options)
-    return SharedGraphClassifier(module, task.signals, task.edge_index, task.labels, call, method.graphs_per_pass)
+    network = method.network(options)
+    module = OnSharedGraph(network, task.edge_index, call, graphs_per_pass=method.graphs_per_pass)
+    return Learner(module, task.labels, looked_up(task.signals))
 
 
 def gram_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
@@ -130,7 +134,7 @@ def energy_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.
 def _mlp_on(invariants: torch.Tensor, task: GridOrientation, options: Settings) -> Learner:
     inputs = invariants.flatten(1).unsqueeze(-1)
     mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=options["hidden"], layers=options["layers"])
-    return Classifier(mlp, task.labels, looked_up(inputs))
+    return Learner(mlp, task.labels, looked_up(inputs))
 
 
 def spectral_anlsf(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
@@ -140,7 +144,7 @@ def spectral_anlsf(row: Row, task: GridOrientation, options: Settings, train: to
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
     sizes = {"hidden": options["hidden"], "layers": options["layers"]}
     model = anlsf(family, 2, classes=2, **sizes, maximizer=search, seed=seed)
-    return Classifier(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
+    return Learner(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
 
 
 METHODS: dict[str, Callable[[Row, GridOrientation, Settings, torch.Tensor, int], Learner]] = {
