@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from adacanon.errors import InputError
 from adacanon.reports.progress import progress_bars, progress_line, progress_lines
 from adacanon.reports.summary import Summary, summarise
+from adacanon.runs.notes import read_notes
 from adacanon.runs.pool import in_processes
 from adacanon.runs.run import Outcome, Run, attempt, checkpoint_of, missing, relevant, taken_over
 from adacanon.runs.table import Table
@@ -74,7 +75,7 @@ def _take_over(table: Table, runs: list[Run], file: Path) -> None:
 
 
 def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
-    """The figures of these runs beside the paper's, with the table's notes or others."""
+    """The figures of these runs beside the paper's, with the notes beside the records, or others."""
     expected: dict[tuple[str, str], int] = {}
     for row in table.row_names:
         for column in table.columns:
@@ -85,7 +86,7 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
         relevant(runs, file),
         expected=expected,
         published=table.published,
-        notes=table.notes if notes is None else notes,
+        notes=read_notes(file.parent, table.name) if notes is None else notes,
         metric=table.metric,
         also=table.also,
         comparable=all(table.comparable(run.options()) for run in runs),

@@ -75,7 +75,6 @@ class Table:
     most_splits: int
     settings: Callable[..., Settings]
     execute: Training
-    notes: tuple[str, ...] = ()
     metric: str = "accuracy"
     also: tuple[tuple[str, str], ...] = ()
     space: Callable[[Row], dict[str, list[Any]]] | None = None

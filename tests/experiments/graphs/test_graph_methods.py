@@ -14,7 +14,7 @@ from adacanon.baselines.graphs.s2gnn import S2GNN
 from adacanon.data.tu import GraphDataset
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.graphs.spectral_methods import AveragedOverDraws
-from adacanon.experiments.graphs.tu import COMMON, DEFAULTS, INPUTS_NOTE, METHODS, ROWS, TU, chosen
+from adacanon.experiments.graphs.tu import COMMON, DEFAULTS, METHODS, ROWS, TU, chosen
 from adacanon.experiments.graphs.tu_ablations import (
     LEVERS,
     TU_ATTRIBUTES,
@@ -28,6 +28,7 @@ from adacanon.experiments.graphs.tu_data import COLUMNS, TUData
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.graphs.band_frames import structural_signals
 from adacanon.graphs.encoded_anlsf import NodeEncoder
+from adacanon.runs.notes import read_notes
 from adacanon.runs.table import row_named
 from adacanon.training.loop import training_epoch
 
@@ -147,9 +148,10 @@ class TestInputs:
         assert mlp.in_features == channels
 
     def test_reports_and_documents_say_so(self) -> None:
-        assert INPUTS_NOTE in TU.notes
-        assert INPUTS_NOTE in TU_ATTRIBUTES.notes
         root = Path(__file__).parents[3]
+        (note,) = read_notes(root / "results", "tu-inputs")
+        for table in (TU, TU_ATTRIBUTES):
+            assert note in read_notes(root / "results", table.name)
         for name in ("README.md", "docs/graphs.md"):
             assert "the search is what helps" in (root / name).read_text()
             assert "return probabilities" in (root / name).read_text()

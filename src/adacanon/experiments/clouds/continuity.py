@@ -150,22 +150,4 @@ CONTINUITY = Table(
         *((f"near_{n}", f"{tilt:g}° beside") for n, tilt in enumerate(TILTS)),
         ("accuracy", "accuracy"),
     ),
-    notes=(
-        "Networks of the first split of `modelnet`, read from the cache folder or trained anew. 'jump' is the mean "
-        "over 8 paths of the largest change of a score between two of 1,024 clouds on the path, in units of the "
-        "deviation of scores between test shapes; beside it the same with 4 and 16 times longer steps. Of a function "
-        "with bounded slope these are 4 and 16 times larger, of one that jumps they are the same. 'winner' is the "
-        "largest score alone, which decides. No cloud lies on the crossing itself. 'on it' is how far the scores of "
-        "that one, which has two equal variances and no axes of its own, are from those of its neighbours on the path. "
-        "'beside' is the jump along paths whose direction of shrinking is tilted by so many degrees: variances come "
-        "near each other and do not meet, and principal axes turn fast instead of jumping.",
-        "'AC-PointNet' searches among its own axes in any order, '(random draws)' among rotations that are the same "
-        "for all clouds, coarse to fine; 'fixed candidates' is the network of the latter with all draws on the whole "
-        "cloud, whose maximum is continuous. 'PCA-FA-PointNet (any order)' averages the network of the row above over "
-        "the 24 rotations that AC-PointNet takes the maximum of; it was not trained so. PointNet sees poses, and is "
-        "here to show what deformation alone does.",
-        "The scores along one of the paths: [figures/continuity.png](figures/continuity.png), drawn by "
-        "`adacanon figure continuity`.",
-        "Without the trainings the preset `cpu` takes about 40 minutes of one core.",
-    ),
 )

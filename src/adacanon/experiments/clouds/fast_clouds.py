@@ -96,16 +96,4 @@ FAST_CLOUDS = Table(
     settings=settings,
     execute=execute,
     also=(("accuracy_full_search", "full search"),),
-    notes=(
-        "ModelNet10 with 128 points, training and test in random poses, a small PointNet (32, 64, 256), 12 epochs with "
-        "Adam and a cosine schedule, the last epoch tested, every test cloud in four poses; rows with the same seed "
-        "share initialisation, poses and the order of batches.",
-        "Exact: 50 draws on the whole cloud, all classes in the pass with gradients. Coarse search: 50 draws on the 32 "
-        "farthest points; in evaluation at most 6 finalists on the whole cloud. Two forms: that of the true class and "
-        "of the hardest other one in the pass with gradients. Learning search: coarse, with 4 remembered winners of "
-        "every training cloud (which then keep their poses) and calibrated scores; in evaluation 200 candidates on "
-        "the view, a pilot and at most 6 finalists. Fast: learning search and two forms. "
-        "'full search' is the same network evaluated with 50 draws on the whole cloud.",
-        "Paired differences with their 95 % bounds: `python -m benchmarks.graphs.fast_accuracy`.",
-    ),
 )

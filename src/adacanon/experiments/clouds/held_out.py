@@ -54,17 +54,5 @@ HELD_OUT = replace(
     splits=lambda row, column: 1,
     settings=settings,
     execute=execute,
-    notes=(
-        "Every tenth training shape stands in the place of the test shapes, and the networks are trained on the "
-        "others, with the settings of `modelnet`; no test shape is read.",
-        "In the preset `cpu` the rows AC search the 24 rotations into principal axes and train on two forms of a "
-        "shape. AC-PointNet compares poses in training on the 32 farthest points with calibrated scores, as "
-        "'AC-DGCNN (views)' does; '(whole clouds)' compares them on all points; '(remembered)', and AC-DGCNN without "
-        "an addition, on all points too, but only 6 of the 24, others at every step, and up to 4 that were the best "
-        "for one of the strongest classes when the shape was last seen, which keeps its pose for that. '(all forms)' "
-        "is AC-PointNet trained on the forms of all classes, '(not calibrated)' without the correction of scores.",
-        *modelnet.PROTOCOL[:3],
-        modelnet.ALSO_NOTE,
-    ),
     comparable=lambda options: False,
 )

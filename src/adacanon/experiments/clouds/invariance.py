@@ -157,23 +157,4 @@ INVARIANCE = Table(
         ("near", "near miss"),
         ("accuracy", "accuracy"),
     ),
-    notes=(
-        "The network of the first split of `modelnet` that was trained with random draws, read from the cache folder "
-        "or trained anew, and 100 of its test shapes under 20 random rotations each; for the last row the one that "
-        "was trained with anchors. 'shapes' have at least one prediction that changes, 'moved' is the mean absolute "
-        "change of a score, 'relative' in units of the deviation of scores between shapes.",
-        "'jump' is the mean over 8 paths of `continuity` (64 clouds each) of the largest change of a score between "
-        "neighbours, in the same units, and then as a share of what alignment of the same network with principal axes "
-        "has; 'winner' is the largest score alone, which decides. Searches on coarse views give classes out of "
-        "contention lower bounds, which jump when the contenders change. 'near miss' is the jump along paths whose "
-        "direction of shrinking is tilted by two degrees: variances come near each other and do not meet, and the axes "
-        "turn by a right angle within a few steps.",
-        "50 random candidates or 24 anchored ones unless a row says otherwise, three gradient steps where there is "
-        "refinement. Anchored candidates are the rotations into the principal axes in any order and with any signs, "
-        "and further ones the same after a draw. Views of coarse searches have 32 of 128 points and 48 or 192 "
-        "anchored candidates; close to the maximum, all ten classes climb on views of 32 and 64 points and on the "
-        "cloud.",
-        "Without the training the preset `cpu` takes about an hour of one core, half of it for the row close to the "
-        "maximum and a quarter for the one where every candidate is refined.",
-    ),
 )

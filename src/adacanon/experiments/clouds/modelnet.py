@@ -144,47 +144,7 @@ def _z_splits(row: Row, column: str) -> int:
     return 3 if row.backbone == "PointNet" else 1
 
 
-PROTOCOL = (
-    "Preset `cpu`: ModelNet10 (3,991 training and 908 test shapes), 128 points, batches of 32, 12 epochs for PointNet "
-    "and 10 for the others, Adam with learning rate 0.001 and a cosine schedule, weight decay 0.0001, 10 neighbours "
-    "where a network looks for neighbours, networks of the published sizes (PointNet++ and RSCNN with 32 and 8 "
-    "centres). The paper's figures are for ModelNet40, 1,024 points and 250 epochs: compare rows with rows, not with "
-    "these.",
-    "One setting per backbone, the same for all its rows; none was tuned. The -Aug rows have five fixed poses of every "
-    "training shape instead of a new one at every step. In `cpu` an epoch takes one of the five at random, so that all "
-    "rows of a backbone take the same number of gradient steps; in `paper` it takes all of them.",
-    "Test shapes are turned by rotations that the seed determines, the same for all methods; the last epoch is tested, "
-    "nothing is chosen on the test part.",
-    "Preset `paper`: ModelNet40, 1,024 points, 250 epochs, batches of 32; Adam with learning rate 0.001, halved every "
-    "20 epochs, for PointNet, and for DeepSet, PointNet++ and RSCNN, of which the paper says nothing; for DGCNN "
-    "gradient descent with momentum 0.9, the learning rate falling from 0.1 to 0.001 along a cosine; 50 draws on "
-    "whole clouds for the AC rows. Momentum, halving, and the weight decay of networks other than PointNet are those "
-    "of the backbones' authors, not of the paper.",
-    "Times are those of the runs, on one thread each and on machines of unequal speed.",
-)
 ALSO = (("changed", "changed"), ("moved", "moved"))
-ALSO_NOTE = (
-    "'changed' is the share of test predictions, in percent, that another random rotation changes, 'moved' the mean "
-    "change of a score by it, in units of the deviation of scores between shapes. How far scores jump where principal "
-    "axes change places is in `continuity`."
-)
-CONTROLS_NOTE = (
-    "PCA-PointNet aligns with principal axes, PCA-FA-PointNet averages over their signs: controls that the paper does "
-    "not have."
-)
-SEARCH_NOTE = (
-    "In `cpu` the AC rows take the best of 24 rotations for each class, into the principal axes of the cloud in any "
-    "order and with any signs: the family's own search, invariant wherever variances differ. In training these are "
-    "compared on the 32 farthest points with calibrated scores, and two forms are trained on, that of the true class "
-    "and the hardest other one. AC-DGCNN, which ranks poses badly on so few points, compares them on whole clouds in "
-    "training, but only ten: 6 of the 24, others at every step, and up to 4 that were the best for one of the "
-    "strongest classes when the shape was last seen; for that, training shapes keep their poses, on which "
-    "nothing else depends. '(random draws)' searches among rotations that know nothing of the cloud, as the paper "
-    "does, but with shortcuts that the paper has not: in training 50 draws and 4 remembered winners on a view, in "
-    "evaluation 200 candidates on a view and the best on the cloud; its training clouds keep their poses. In `paper` "
-    "both rows are the paper's own search, 50 draws on the whole cloud. How the search was chosen is in "
-    "[clouds](../docs/clouds.md)."
-)
 
 MODELNET = Table(
     name="modelnet",
@@ -196,7 +156,6 @@ MODELNET = Table(
     settings=settings,
     execute=execute,
     also=ALSO,
-    notes=(*PROTOCOL, SEARCH_NOTE, ALSO_NOTE, CONTROLS_NOTE),
     comparable=lambda options: options["classes"] == 40,
 )
 
@@ -214,11 +173,5 @@ MODELNET_BACKBONES = replace(
     name="modelnet-backbones",
     title="ModelNet, five backbones with and without adaptive canonicalization (paper: point cloud backbones)",
     rows=BACKBONE_ROWS,
-    notes=(
-        *PROTOCOL,
-        SEARCH_NOTE,
-        ALSO_NOTE,
-        "Rows that `modelnet` has too are taken over from it. The paper does not test DeepSet.",
-    ),
     shares="modelnet",
 )

@@ -96,20 +96,4 @@ SHAPENET = Table(
     metric="miou",
     comparable=lambda options: options["points"] == COMMON["paper"]["points"],
     also=(("shape_miou", "over shapes"), ("point_accuracy", "points")),
-    notes=(
-        "The figure is the mean over the 16 categories of the mean IoU over their shapes; 'over shapes' is the mean "
-        "over all shapes, 'points' the share of points that are named rightly. The category of a shape is known, and "
-        "its points are given parts of that category.",
-        "Preset `cpu`: 128 points, 8 epochs, batches of 32, Adam with learning rate 0.001 and a cosine schedule, "
-        "weight decay 0.0001, 10 neighbours, networks of the published sizes, on at most 160 / 20 / 80 training, "
-        "validation and test shapes per category. The paper's figures are for all shapes: compare rows with rows, not "
-        "with these.",
-        "Preset `paper`: the paper says nothing of its settings for parts. These are its settings for classification, "
-        "with 2,048 points and 40 neighbours as the authors of the backbones have it "
-        "(`adacanon data import --points 2048`).",
-        "Training and validation shapes are trained on together, the last epoch is tested, nothing is chosen on the "
-        "test part. Test shapes are turned by rotations that the seed determines, the same for all methods.",
-        "AC: one form per shape, of the smallest entropy summed over its points; searched in training as the same "
-        "backbone is in `modelnet`, with a memory of one rotation for each shape.",
-    ),
 )

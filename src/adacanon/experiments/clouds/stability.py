@@ -157,17 +157,4 @@ STABILITY = Table(
     execute=execute,
     metric=COLUMN,
     also=(("median", "median"), ("kept", "kept, %"), ("epoch", "epoch")),
-    notes=(
-        "AC-PointNet with the settings of `modelnet`, in the preset `cpu` for 16 epochs at a constant learning rate: "
-        "with a falling one rotations come to rest whatever is learned. A row is one epoch, after that share of the "
-        "training; the first one is compared with the network as initialised. 1,500 training shapes, the same in the "
-        "same poses, are searched as in evaluation, among candidates that stay the same; of every shape "
-        "the rotation of its own class counts.",
-        f"'kept' is the share of shapes that keep their rotation. Two random rotations are {AT_RANDOM:.1f} degrees "
-        "apart on average; a shape with a symmetry may change between rotations that show the same thing.",
-        "The paper shows a figure without printing its values. Ours is "
-        "[figures/stability.png](figures/stability.png), drawn from these records by `adacanon figure stability`.",
-        "Rows go on from one another: with several jobs some epochs are trained twice. The preset `cpu` takes about "
-        "16 minutes of one core.",
-    ),
 )

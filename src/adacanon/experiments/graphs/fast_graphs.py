@@ -80,14 +80,4 @@ FAST_GRAPHS = Table(
     settings=settings,
     execute=execute,
     choices=tu.CHOICES,
-    notes=(
-        "Exact: fresh draws at every training step, and five refinement steps, the first of a tenth of the diameter of "
-        "the set of blocks (short) or of ten diameters (long: only the direction matters). The others share their "
-        "draws, 32 training steps at a time. Fast: one long step, which costs as much as a short one, and draws ranked "
-        "in bfloat16 where the processor has it; in evaluation everything is in full precision.",
-        "The ten test parts of `tu` are too small to resolve a point (19 graphs on MUTAG). Here every seed trains on "
-        "one random half for 100 epochs with a cosine schedule and tests the last epoch on the other half; rows with "
-        "the same seed share the halves, the initialisation and the order of batches.",
-        "Paired differences with their 95 % bounds: `python -m benchmarks.graphs.fast_accuracy`.",
-    ),
 )

@@ -58,7 +58,7 @@ def settings(row: Row, column: str, preset: str, *, choices: Choices | None = No
 
 def chosen(row: str, column: str, *, choices: Choices | None = None) -> Settings:
     """The settings that the study found best on the validation part; NCI1 takes those of PROTEINS, unless it has its
-    own (see ``REUSE_NOTE``). Without choices, the package's are meant.
+    own (see the notes on ``tu``). Without choices, the package's are meant.
     """
     own = (read_choices(CHOICES) if choices is None else choices).get(row, {})
     return own.get(column) or own.get(SHARED_CHOICES.get(column, column), {})
@@ -105,52 +105,6 @@ def _splits(row: Row, column: str) -> int:
     return 3 if column == "NCI1" and row.method != "A-NLSF" else 10
 
 
-PROTOCOL = (
-    "Protocol: ten random divisions into 80 % training, 10 % validation and 10 % test part, the same for all methods; "
-    "Adam, batches of 128, hidden 128, at most 200 epochs (the paper's preset allows 1000), patience 100. The kept "
-    "epoch is that of best validation accuracy, ties broken by validation loss. Learning rate, weight decay and depth "
-    "were chosen for every method by 12 trials on the validation part of the first split (`adacanon tune tu`).",
-    "'± splits' is the standard deviation between splits, whose test parts are small (19 graphs on MUTAG, 34 on PTC): "
-    "several points are to be expected. The paper does not say what its ± is; as deviations between such test parts "
-    "its values would be too small.",
-    "'smallest loss' is the figure for the epoch of smallest validation loss. 'best test epoch' is the figure that "
-    "results if the epoch is chosen on the test part itself; it is not a result, but shows how far such a choice lifts "
-    "a table.",
-)
-
-RANGES_NOTE = (
-    "Learning rate and weight decay come from {0.01, 0.001, 0.0001}, depth from 2 to 9. NLSF has depth 2 to 4 (2 to 9 "
-    "on MUTAG): its analysis is so wide that nine layers have 5.7 million parameters and took 57 seconds for 100 "
-    "epochs of MUTAG. The MLPs on spectral coefficients have depth 2 to 4; the studies of A-NLSF choose the bands "
-    "beside them, four or six: with eight an epoch of MUTAG takes longer than that of a GIN."
-)
-
-REUSE_NOTE = (
-    "NCI1 takes the choices of PROTEINS. Four of them do not learn there, the training loss stays at log 2: MLP with 8 "
-    "layers, GIN and ChebNet with 5 layers and learning rate 0.01, and GAT with 8 layers on two of three splits. These "
-    "take the next trial of PROTEINS that leaves log 2 (`python -m benchmarks.graphs.starts --row GAT`): 4 layers for "
-    "MLP, GIN and GAT, 8 for ChebNet, learning rate 0.001. On the third split MLP and OAP+GIN still do not leave log 2 "
-    "before patience ends (49.9 and 54.0), and none of the three best trials of either does: the message-passing "
-    "baselines have no normalisation between their layers, and a start can fail."
-)
-
-SEARCH_NOTE = (
-    "A-NLSF searches with 32 draws and one refinement step of ten diameters of the set of blocks. Its studies on "
-    "ENZYMES and PROTEINS were run with a step of a tenth of the diameter, before the long one was found to reach more "
-    "(`adacanon report fast-graphs`, `python -m benchmarks.graphs.step_length`); the choices were kept."
-)
-
-INPUTS_NOTE = (
-    "The rows do not read the same. All start from the same node features, but MLP reads nothing else; GCN, GAT, GIN, "
-    "ChebNet, GatedGCN and PNA read the edges; FA+GIN and OAP+GIN the edges and 3 or 8 eigenvectors, S2GNN the edges "
-    "and 32 eigenpairs, NLSF 32 eigenpairs of each of two Laplacians; Gram MLP and A-NLSF (plain) the coefficients of "
-    "the features in the bands of the spectrum. A-NLSF reads more of every node: its degree, sums of features and "
-    "degrees over neighbours within two steps, and 16 return probabilities of a walk. It also has batch normalisation, "
-    "a residual connection and, on MUTAG and ENZYMES, dropout. No other row has batch normalisation or dropout; "
-    "GatedGCN, PNA and S2GNN have residual connections. The table compares these models as they are: it does not show "
-    "that the search is what helps, and there is evidence that it is not (`docs/graphs.md`)."
-)
-
 TU = Table(
     name="tu",
     title="Graph classification on TU data sets (paper: its first table)",
@@ -160,7 +114,6 @@ TU = Table(
     most_splits=10,
     settings=settings,
     execute=execute,
-    notes=(INPUTS_NOTE, *PROTOCOL, RANGES_NOTE, REUSE_NOTE, SEARCH_NOTE),
     also=ALSO,
     space=space,
     choices=CHOICES,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from adacanon.experiments.graphs.tu import INPUTS_NOTE, PROTOCOL, ROWS, TU, settings
+from adacanon.experiments.graphs.tu import ROWS, TU, settings
 from adacanon.experiments.graphs.tu_data import COLUMNS
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import Settings
@@ -58,7 +58,6 @@ def ablation(
     name: str,
     title: str,
     variants: tuple[Row, ...],
-    notes: tuple[str, ...],
     *,
     columns: tuple[str, ...] = COLUMNS,
     splits: int = ABLATION_SPLITS,
@@ -77,7 +76,6 @@ def ablation(
         columns=columns,
         splits=lambda row, column: splits,
         settings=settings_of,
-        notes=(*notes, *PROTOCOL),
         space=None,
         shares=TU.name,
     )
@@ -94,56 +92,16 @@ TU_ATTRIBUTES = replace(
     columns=("ENZYMES", "PROTEINS"),
     settings=_with_attributes,
     space=None,
-    notes=(
-        "The rows of `tu` with the same settings, but all of them see the node attributes that two of the data sets "
-        "have. Attributes are scaled to mean zero and deviation one over all nodes of the data set, test graphs "
-        "included, without looking at a class. The paper does not say which features it uses; its figures for the "
-        "baselines fit labels alone.",
-        INPUTS_NOTE,
-        *PROTOCOL,
-    ),
 )
-TU_SEARCH = ablation(
-    "tu-search",
-    "Sampling against sample-and-refine (paper: appendix)",
-    SEARCH,
-    (
-        "All rows share the settings of A-NLSF in `tu` but for the search: 32, 160 and 320 draws, and 32 draws with "
-        "refinement. Time and memory of the searches, side by side in one run: `python -m "
-        "benchmarks.graphs.tu_search`.",
-    ),
-)
-TU_NODE = ablation(
-    "tu-node",
-    "Graph-level against node-to-graph construction (paper: appendix)",
-    NODE,
-    (
-        "Both rows are A-NLSF on the node features themselves, without a learned encoder: 'Graph' is the row "
-        "'A-NLSF (plain)' of `tu`, 'Node to graph' synthesizes node features and pools them.",
-    ),
-)
-TU_BANDS = ablation(
-    "tu-bands", "Uniform against dyadic bands (paper: appendix)", BANDS, ("The rows differ in the partition alone.",)
-)
-TU_SHIFT = ablation(
-    "tu-shift",
-    "Laplacian against normalized Laplacian (paper: appendix)",
-    SHIFT,
-    (
-        "The rows differ in the shift operator alone. The bands of the Laplacian cover [0, largest eigenvalue of the "
-        "data set].",
-    ),
-)
+TU_SEARCH = ablation("tu-search", "Sampling against sample-and-refine (paper: appendix)", SEARCH)
+TU_NODE = ablation("tu-node", "Graph-level against node-to-graph construction (paper: appendix)", NODE)
+TU_BANDS = ablation("tu-bands", "Uniform against dyadic bands (paper: appendix)", BANDS)
+TU_SHIFT = ablation("tu-shift", "Laplacian against normalized Laplacian (paper: appendix)", SHIFT)
 TU_LEVERS = replace(
     ablation(
         "tu-levers",
         "What A-NLSF gains and loses by its parts, on the validation part",
         LEVERS,
-        (
-            "Every row differs from the settings of A-NLSF in `tu` in one respect. The figure is the accuracy on the "
-            "validation part at the kept epoch, the largest of all epochs: comparable between rows, not with a test. "
-            "'8 sets of candidates' averages the answers of one network over eight sets of draws in evaluation.",
-        ),
         columns=("PTC", "ENZYMES", "PROTEINS"),
     ),
     metric="validation_accuracy",

@@ -76,11 +76,4 @@ TU_RUNTIME = replace(
     metric="seconds_per_epoch",
     also=(("ratio", "ratio to GIN"), ("parameters", "parameters")),
     space=None,
-    notes=(
-        "Median of five training epochs with the settings of `tu`, on the training part of the first split; the "
-        "paper's figures are from an A100, ours from two cores of a processor. 'ratio to GIN' is against a GIN of "
-        "three layers with the same width and batches, whose epochs were measured in turn with those of the row. Only "
-        "such ratios can be compared: different rows were measured at different times.",
-        "Preparation before training (spectra, frames, encodings) is not part of an epoch.",
-    ),
 )

@@ -119,27 +119,6 @@ CIFAR = Table(
     execute=execute,
     prepare=prepare,
     also=(("validation_accuracy", "validation"),),
-    notes=(
-        "Of CIFAR these are class-balanced subsets, 8,000 training and 2,000 test images of each: rows can be compared "
-        "with one another, not with the paper's figures, which are for 50,000 and 10,000. The weights are those of a "
-        "quantised ResNet-18 (65.8 % on ImageNet, where the original has 69.8 %).",
-        "The network is frozen and sees images of 32 x 32 enlarged to 64 x 64 (preset paper: 224 x 224; the paper does "
-        "not say its size), in bfloat16; a window is resized to 32 x 32 first. A linear classifier is trained on the "
-        "512 features with Adam, batches of 128, 30 epochs along a cosine, learning rate 0.001, or 0.003 where "
-        "training sees more than one window.",
-        "A seed determines which tenth of the training images is held out, the initialisation, the order of batches "
-        "and the random crops; rows with the same seed share the first three. The kept epoch is that of best accuracy "
-        "on the tenth held out. The test images are the same for all seeds: '± splits' does not hold their chance.",
-        "There are 55 windows: the whole image, and 4, 9, 16 and 25 evenly spaced ones of sides 28, 24, 20 and 16. "
-        "Rows with fewer leave out the smallest sides, so that the number of windows and the smallest side change "
-        "together. The centre crop has side 24, in training and in the test. Random crops: one of the 55 for every "
-        "image and epoch in training; mean: of the probabilities of all windows; max: of their scores per class. "
-        "'Test-time max' is truncation canonicalization of the vanilla classifier without training.",
-        "Input size, learning rates and weight decay were chosen on training images of CIFAR-10 alone, see "
-        "docs/images.md; nothing was chosen on test images.",
-        "Cost on one core: features of all windows about 0.54 hours, computed once and kept (not in the time above); "
-        "ten seeds of all rows about 0.9 hours. Where the time above is longer, runs were paused.",
-    ),
 )
 
 

@@ -83,20 +83,4 @@ ROTATED_MNIST = Table(
     settings=settings,
     execute=execute,
     also=(("upright_accuracy", "upright"), ("passes", "forward passes")),
-    notes=(
-        "MNIST, the first 12,000 training images and all 10,000 test images, cut to the inscribed disc. A network of "
-        "three convolutions (16, 32, 64 channels), 6 epochs with Adam, learning rate 0.002 along a cosine, the last "
-        "epoch tested. The paper has no such table.",
-        "All rows but 'augmented' are trained on upright digits alone. A seed determines the initialisation, the order "
-        "of batches, the draws in training and the angle of every test digit; rows with the same seed share the test "
-        "digits, and those without retraining the network.",
-        "C4, C8 and AC without retraining are the same network with the maximum per class over 4, 8 and 48 equally "
-        "spaced angles. AC retrained: one-vs-rest loss, 12 random angles at every step, gradients through three forms "
-        "per digit; 48 angles in the test.",
-        "Settings were not tuned, but tried once on 5,000 training images with 1,000 others held out; nothing was "
-        "chosen on test images. Cost on one core: about 17 minutes for each seed, half of it for the retrained row; "
-        "where the time above is longer, runs were paused.",
-        "At any angle a 6 is a 9 turned round. What is right for the one is wrong for the other, and no method that "
-        "knows no angle can tell them apart but by how people write them.",
-    ),
 )

@@ -192,7 +192,7 @@ def _splits(row: Row, column: str) -> int:
     return 10 if row in SPECTRAL_ROWS else 3
 
 
-def _table(name: str, title: str, notes: tuple[str, ...]) -> Table:
+def _table(name: str, title: str) -> Table:
     return Table(
         name=name,
         title=title,
@@ -202,63 +202,9 @@ def _table(name: str, title: str, notes: tuple[str, ...]) -> Table:
         most_splits=PRESETS["paper"]["folds"],
         settings=partial(settings, name),
         execute=execute,
-        notes=notes,
         also=(("accuracy_redrawn", "other basis"),),
     )
 
 
-PROTOCOL = (
-    "Protocol: 1000 samples on a 40 x 40 torus, noise 0.1, 10-fold cross-validation with equal classes in every fold, "
-    "three layers, Adam, batches of 100. From the paper's ranges all rows use hidden 32 and learning rate 0.001. "
-    "Every run ends after 30 epochs and is tested once, so that nothing is chosen on the test fold.",
-    "Ten folds for the rows on spectral coefficients, the first three for the others; for FA+GIN, OAP+GIN, NLSF and "
-    "S2GNN the first one or two so far. '± splits' is the standard deviation between folds of 100 test samples.",
-    "'other basis' is the accuracy of the same trained network when the test reads other eigenvectors of the grid, "
-    "random bases of the same eigenspaces; it is measured for the rows that read eigenvectors themselves. NLSF and "
-    "S2GNN read the 29 lowest: 32 would cut an eigenspace. FA+GIN has three, with two random frame elements in "
-    "training and eight in evaluation: the first eigenspace has dimension four, where a frame is infinite and elements "
-    "are draws. OAP+GIN has eight, and finds nothing canonical in them, since translations act transitively on the "
-    "nodes: its eigenvectors stay as the eigensolver returned them. Encodings are scaled to entries of order one.",
-)
-
-TOY = _table(
-    "toy",
-    "Grid signal orientation (paper: first column of its first table)",
-    (
-        *PROTOCOL,
-        "The paper reports chance for every method but A-NLSF. That is not what we measure: GIN and ChebNet solve the "
-        "task, GAT on two folds of three, GCN on one, and their losses are still falling. In class 1 the second "
-        "channel is cut off at the boundary of its half, in class 0 it is zero there, and a network that counts local "
-        "patterns sees the difference. 'Energy MLP' sees nothing but the energy of each channel in each band, which no "
-        "direction enters, and is always right.",
-        "'Gram MLP' sees the Gram matrices of the coefficients in each band, the full set of invariants that a "
-        "graph-level A-NLSF can use. It is as good: the task does not need a directional network.",
-        "FA+GIN, NLSF and S2GNN solve the task too, on the one fold that was run.",
-        "OAP+GIN is right in the basis that it was trained in and at chance in another: as all samples live on one "
-        "graph, eigenvectors that are not canonical still serve as coordinates, until they are computed once more.",
-        "The node-wise MLP is at chance by nature: the values at the nodes have the same distribution in both classes.",
-    ),
-)
-TOY_STRICT = _table(
-    "toy-strict",
-    "Grid signal orientation without the give-away at the boundary",
-    (
-        *PROTOCOL,
-        "Each channel is one period of a wave in a square window of its own, period 12. Turned by a right angle, a "
-        "window is the same again: each channel alone says nothing (Energy MLP), and what local message passing can "
-        "count says nothing either. The relation of the two channels within a band does: the terms between channels "
-        "of the Gram matrices, which A-NLSF and the Gram MLP use.",
-        "A-NLSF with three refinement steps still depends on which 32 bases were drawn: its training loss falls on "
-        "every fold alike, but for some sets of draws one class comes out ahead on all samples at once. Ten steps make "
-        "the search strong enough; the flips were noticed on test folds, the number of steps was then chosen by "
-        "training accuracy.",
-        "All message-passing rows are at chance here, and so are FA+GIN and S2GNN on the folds that were run; A-NLSF "
-        "is not. But the paper's claim that no rival solves the task fails here too: NLSF does, in every basis. Ours "
-        "mixes the channels before it takes their norms in each band, and norms of mixtures hold the terms between "
-        "channels, which the Gram MLP shows to be enough; that this is what NLSF uses was not tested. It is the joint "
-        "spectral representation that decides, not the search over bases.",
-        "OAP+GIN is right in the basis that it was trained in and at chance in another: with a fixed basis its "
-        "encodings are coordinates of the grid, which tell x from y. That is knowledge of one decomposition, not an "
-        "answer to the task.",
-    ),
-)
+TOY = _table("toy", "Grid signal orientation (paper: first column of its first table)")
+TOY_STRICT = _table("toy-strict", "Grid signal orientation without the give-away at the boundary")

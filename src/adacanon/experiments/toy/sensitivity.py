@@ -69,19 +69,4 @@ TOY_SENSITIVITY = Table(
     execute=execute,
     shares="toy",
     also=(("train_accuracy", "training"),),
-    notes=(
-        "One setting is changed at a time, all others are those of A-NLSF in the toy table: grid size 40, period 20, "
-        "noise 0.1, hidden 32; 30 epochs, no tuning. The first three folds of ten; the runs at the usual values are "
-        "those of the toy table. 'training' is the accuracy on the training folds.",
-        "The paper shows a figure without printing its values, so there is nothing to compare with but its words. Ours "
-        "is [figures/toy-sensitivity.png](figures/toy-sensitivity.png), drawn from these records by "
-        "`python -m benchmarks.frame.figures`.",
-        "As the paper says, the period does not matter, noise does only where it buries the signal (amplitude 1; up to "
-        "noise 2 nothing is lost, at 4 the training folds are no better than the test folds), and very small widths "
-        "hurt. With hidden 2 or 4 a fold is either solved or at chance.",
-        "Unlike in the paper, the grid size matters: up to 40 every fold is solved, at 50 one fold of three, the "
-        "training folds no better, with training losses of 1.2 to 1.3 where those at 40 are 0.1 to 0.3. Bands and "
-        "epochs were chosen for 40. One of the runs at 50 (the first fold) was recorded while a text in the source was "
-        "being edited, and says so.",
-    ),
 )
