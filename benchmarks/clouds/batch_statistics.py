@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core import Canonicalized
-from adacanon.experiments.clouds.posed_clouds import PosedClouds
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from benchmarks.frame import measure
 from benchmarks.searches.training_views import BATCH, ROWS, learner_of
 
@@ -25,8 +25,8 @@ def section(options: argparse.Namespace) -> measure.Section:
         learner, data = learner_of(name, options.epochs)
         model = learner.module
         assert isinstance(model, Canonicalized)
-        order = torch.randperm(len(data.parts.train), generator=torch.Generator().manual_seed(options.seed))
-        anew = with_statistics_of(model, data, data.parts.train[order[: options.shapes]])
+        order = torch.randperm(len(data.split.train), generator=torch.Generator().manual_seed(options.seed))
+        anew = with_statistics_of(model, data, data.split.train[order[: options.shapes]])
         accuracies = [held_out_accuracy(each, data) for each in (model, anew)]
         names = "statistics as trained, %", "statistics computed anew, %"
         rows.append({"network": name, **dict(zip(names, accuracies, strict=True))})
@@ -34,7 +34,7 @@ def section(options: argparse.Namespace) -> measure.Section:
 
 
 @torch.no_grad()
-def with_statistics_of(model: Canonicalized, data: PosedClouds, index: Tensor) -> Canonicalized:
+def with_statistics_of(model: Canonicalized, data: RotatedClouds, index: Tensor) -> Canonicalized:
     """A copy with running statistics of the forms of some shapes: the mean over batches."""
     found = copy.deepcopy(model)
     assert isinstance(found.network, nn.Module)
@@ -49,7 +49,7 @@ def with_statistics_of(model: Canonicalized, data: PosedClouds, index: Tensor) -
     return found.eval()
 
 
-def forms_of(model: Canonicalized, data: PosedClouds, index: Tensor) -> Tensor:
+def forms_of(model: Canonicalized, data: RotatedClouds, index: Tensor) -> Tensor:
     """The forms of the true class and of the hardest other one, (2 * shapes, points, 3)."""
     canonical, labels = model.canonicalize(data.points[index]), data.labels[index]
     others = canonical.scores.scatter(1, labels.unsqueeze(1), -torch.inf).argmax(1)
@@ -59,10 +59,10 @@ def forms_of(model: Canonicalized, data: PosedClouds, index: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def held_out_accuracy(model: Canonicalized, data: PosedClouds) -> float:
+def held_out_accuracy(model: Canonicalized, data: RotatedClouds) -> float:
     """In percent."""
-    answers = torch.cat([model(data.points[index]).argmax(1) for index in data.parts.test.split(BATCH)])
-    return 100 * float((answers == data.labels[data.parts.test]).double().mean())
+    answers = torch.cat([model(data.points[index]).argmax(1) for index in data.split.test.split(BATCH)])
+    return 100 * float((answers == data.labels[data.split.test]).double().mean())
 
 
 def parser() -> argparse.ArgumentParser:

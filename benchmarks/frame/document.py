@@ -14,7 +14,7 @@ from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
 from adacanon.runs.runner import summary_of
 from benchmarks.frame.measure import Row, text
-from benchmarks.graphs import against_baselines, fast_accuracy, kept_epoch
+from benchmarks.graphs import against_baselines, fast_accuracy, selected_epoch
 from benchmarks.searches import search_errors
 from benchmarks.speed.bench_figure import headlines as headlines_of
 
@@ -28,7 +28,7 @@ LEFT_OUT = {"search_errors": search_errors.TIME}
 def tables() -> dict[str, str]:
     """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
     from_records = {
-        module.__name__.rpartition(".")[2]: module for module in (against_baselines, fast_accuracy, kept_epoch)
+        module.__name__.rpartition(".")[2]: module for module in (against_baselines, fast_accuracy, selected_epoch)
     }
     rows = {name: _markdown(module.rows()) for name, module in from_records.items()}
     if BENCH.exists():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adacanon.experiments.graphs.tu import METHODS
 from adacanon.experiments.graphs.tu_ablations import TU_SEARCH
-from adacanon.experiments.graphs.tu_data import COLUMNS, parts_of, tu_data
+from adacanon.experiments.graphs.tu_data import COLUMNS, split_of, tu_data
 from adacanon.experiments.graphs.tu_runtime import epoch_of
 from adacanon.runs.run import Run
 from adacanon.training.learner import Learner
@@ -22,7 +22,7 @@ from benchmarks.frame import measure
 def learner_of(row: str, column: str) -> tuple[Run, Learner]:
     options = measure.settings_of(TU_SEARCH, row, column)
     data = tu_data(column, options["features"])
-    learner = METHODS[TU_SEARCH.row(row).method](data, options, parts_of(data, 0).train, 0)
+    learner = METHODS[TU_SEARCH.row(row).method](data, options, split_of(data, 0).train, 0)
     return Run.of("tu-search", row, column, 0, options), learner
 
 

@@ -15,11 +15,11 @@ from torch import Tensor
 from adacanon.core import Canonicalized, ClassScore, Landscape
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.held_out import HELD_OUT
-from adacanon.experiments.clouds.posed_clouds import PosedClouds
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from adacanon.folders import cache_folder
 from adacanon.runs.run import Run
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from benchmarks.frame import measure
 
 BATCH, ANCHORS, POINTS = 32, 24, 128
@@ -31,7 +31,7 @@ def section(options: argparse.Namespace) -> measure.Section:
     rows: list[measure.Row] = []
     for name in options.rows:
         learner, data = learner_of(name, options.epochs)
-        chosen = data.parts.test[: options.clouds]
+        chosen = data.split.test[: options.clouds]
         for size, anchors in (*((size, ANCHORS) for size in options.sizes), *((POINTS, n) for n in options.anchors)):
             parts = [one_batch(learner, data, index, size, anchors) for index in chosen.split(BATCH)]
             found = {key: float(torch.cat([part[key] for part in parts]).double().mean()) for key in parts[0]}
@@ -40,18 +40,18 @@ def section(options: argparse.Namespace) -> measure.Section:
     return {}, rows
 
 
-def learner_of(row: str, epochs: int | None) -> tuple[Learner, PosedClouds]:
+def learner_of(row: str, epochs: int | None) -> tuple[Learner, RotatedClouds]:
     """What the table has trained, or trained now."""
     settings = HELD_OUT.settings_of(row, "accuracy")
     run = Run.of(HELD_OUT.name, row, "accuracy", 0, settings if epochs is None else {**settings, "epochs": epochs})
-    sitting = Sitting(cache_folder() / "benchmarks" / f"{run.key}.pt")
-    learner, data = modelnet.kept_or_trained(run, sitting, HELD_OUT.row(row))
+    control = TrainingControl(cache_folder() / "benchmarks" / f"{run.key}.pt")
+    learner, data = modelnet.kept_or_trained(run, control, HELD_OUT.row(row))
     learner.module.eval()
     return learner, data
 
 
 @torch.no_grad()
-def one_batch(learner: Learner, data: PosedClouds, index: Tensor, size: int, anchors: int) -> dict[str, Tensor]:
+def one_batch(learner: Learner, data: RotatedClouds, index: Tensor, size: int, anchors: int) -> dict[str, Tensor]:
     """Every measure for every cloud; of the anchors, so many are drawn."""
     model = learner.module
     assert isinstance(model, Canonicalized)

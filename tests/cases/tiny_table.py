@@ -13,11 +13,11 @@ from adacanon.runs.run import Run
 from adacanon.runs.runner import run_missing
 from adacanon.runs.table import Row, Table
 from adacanon.training.learner import Learner, looked_up
-from adacanon.training.loop import Parts, Sitting, train
+from adacanon.training.loop import DataSplit, TrainingControl, train
 from adacanon.training.schedule import Schedule
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train and return, if the settings do not say otherwise: raise, wait for a sign, or give that sign and die."""
     options = run.options()
     if options.get("end") == "raises":
@@ -27,21 +27,21 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     torch.manual_seed(run.split)
     x = torch.randn(40, 3)
     learner = Learner(nn.Sequential(nn.Dropout(0.2), nn.Linear(3, 2)), (x[:, 0] > 0).long(), looked_up(x))
-    parts = Parts(torch.arange(20), torch.arange(20, 30), torch.arange(30, 40))
+    parts = DataSplit(torch.arange(20), torch.arange(20, 30), torch.arange(30, 40))
     schedule = Schedule.of(options, batch=4, learning_rate=1e-2)
     history = train(
         learner,
         parts,
         schedule,
         generator=torch.Generator().manual_seed(run.split),
-        sitting=sitting,
+        control=control,
     )
     if options.get("end") == "dies":
         Path(options["sign"]).touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    figures = {name: history.kept[name] for name in ("validation_accuracy", "validation_loss")}
+    figures = {name: history.selected[name] for name in ("validation_accuracy", "validation_loss")}
     return {
-        "accuracy": history.kept["test_accuracy"],
+        "accuracy": history.selected["test_accuracy"],
         **figures,
         "train_loss": history.loss,
         "seconds": history.seconds,
@@ -76,7 +76,7 @@ def main(results: str) -> None:
     """A training of a few seconds that writes its state after every epoch."""
     torch.set_num_threads(1)
     file = Path(results) / "tiny.jsonl"
-    assert run_missing(TINY, [tiny_run("A", 0, epochs=120)], file, show=False, seconds_between=0.0) == []
+    assert run_missing(TINY, [tiny_run("A", 0, epochs=120)], file, show=False, checkpoint_every=0.0) == []
 
 
 if __name__ == "__main__":

@@ -191,7 +191,7 @@ class TestTraining:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("row", ["A-NLSF", "A-NLSF (plain)"])
+@pytest.mark.parametrize("row", ["A-NLSF", "A-NLSF (paper)"])
 def test_a_model_trained_on_molecules_answers_the_same_in_every_eigenbasis(row: str) -> None:
     from benchmarks.graphs.basis_invariance import measured
 

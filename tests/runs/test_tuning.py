@@ -16,7 +16,7 @@ from adacanon.runs.choices import read_choices, write_choice
 from adacanon.runs.run import Run, execute, taken_over
 from adacanon.runs.table import Table, records_by_row
 from adacanon.runs.tuning import best, study, tune
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import Record, read_records
 from cases.tiny_table import TINY
 
@@ -32,7 +32,7 @@ class Landscape:
         self.trained: list[Run] = []
         self.fails = fails
 
-    def execute(self, run: Run, sitting: Sitting) -> dict[str, float]:
+    def execute(self, run: Run, control: TrainingControl) -> dict[str, float]:
         self.trained.append(run)
         options = run.options()
         if self.fails and options["learning_rate"] == 0.1:
@@ -43,7 +43,7 @@ class Landscape:
 
     @property
     def table(self) -> Table:
-        return replace(TINY, execute=self.execute, space=lambda row: SPACE)
+        return replace(TINY, execute=self.execute, search_space=lambda row: SPACE)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ class TestStudies:
         assert best(SPACE, records)["learning_rate"] < 0.1
 
     def test_a_study_without_any_trial_is_an_error(self, file: Path) -> None:
-        table = replace(Landscape(fails=True).table, space=lambda row: {**SPACE, "learning_rate": [0.1]})
+        table = replace(Landscape(fails=True).table, search_space=lambda row: {**SPACE, "learning_rate": [0.1]})
         with pytest.raises(InputError, match=r"Every trial of A on accuracy failed.*diverged"):
             study(table, "A", "accuracy", file, trials=2)
 
@@ -165,7 +165,7 @@ class TestChoicesOfAFolder:
 
     @pytest.fixture
     def results(self, tmp_path: Path) -> Path:
-        for row in ("GIN", "A-NLSF", "A-NLSF (plain)"):
+        for row in ("GIN", "A-NLSF", "A-NLSF (paper)"):
             for column in self.COLUMNS:
                 write_choice(
                     tmp_path / "chosen.json", row, column, {**read_choices(tu.CHOICES)[row][column], "layers": 77}
@@ -200,7 +200,7 @@ class TestChoicesOfAFolder:
         self, results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setitem(TABLES, "tu", replace(tu.TU, execute=Layers().execute))
-        words = ["tu", "--rows", "GIN", "--datasets", "MUTAG", "--splits", "2", "--results", str(results)]
+        words = ["tu", "--rows", "GIN", "--columns", "MUTAG", "--splits", "2", "--results", str(results)]
         assert main(["run", *words]) == 0
         assert [record["settings"]["layers"] for record in read_records(results / "tu.jsonl")] == [77, 77]
         capsys.readouterr()
@@ -213,7 +213,7 @@ class TestChoicesOfAFolder:
         def run_of(name: str, row: str) -> Run:
             return table_named(name, results).runs(rows=(row,), columns=("MUTAG",), splits=1)[0]
 
-        record = execute(Layers().execute, run_of("tu", "A-NLSF"), Sitting())
+        record = execute(Layers().execute, run_of("tu", "A-NLSF"), TrainingControl())
         assert record["settings"]["layers"] == 77
         assert taken_over(run_of("tu-search", "A-NLSF (refined)"), [record]) is not None
         assert taken_over(table_named("tu-search").runs(rows=("A-NLSF (refined)",))[0], [record]) is None
@@ -228,7 +228,7 @@ class TestChoicesOfAFolder:
 class Layers:
     """Trains nothing: the accuracy is the number of layers."""
 
-    def execute(self, run: Run, sitting: Sitting) -> dict[str, float]:
+    def execute(self, run: Run, control: TrainingControl) -> dict[str, float]:
         return {"accuracy": float(run.options()["layers"]), "seconds": 1.0}
 
 
@@ -255,7 +255,7 @@ class TestTuSettings:
             (record,) = study(table, "GIN", "MUTAG", file, trials=1)
             return record
 
-        table = replace(tu.TU, execute=Landscape().table.execute, space=lambda row: SPACE)
+        table = replace(tu.TU, execute=Landscape().table.execute, search_space=lambda row: SPACE)
         monkeypatch.setattr(tu, "read_choices", lambda folder: {})
         before = trial()
         monkeypatch.setattr(tu, "read_choices", lambda folder: CHOSEN)
@@ -264,9 +264,9 @@ class TestTuSettings:
     def test_the_ranges_are_those_of_the_paper_or_narrower(self) -> None:
         paper = {"learning_rate": {1e-2, 1e-3, 1e-4}, "weight_decay": {1e-2, 1e-3, 1e-4}, "layers": set(range(2, 10))}
         for row in tu.TU.rows:
-            space = tu.space(row)
+            space = tu.search_space(row)
             assert all(set(space[name]) <= values for name, values in paper.items())
-        assert set(tu.space(tu.TU.row("GIN"))) == set(paper)
+        assert set(tu.search_space(tu.TU.row("GIN"))) == set(paper)
 
 
 def test_columns_that_take_the_choice_of_another_have_no_study(tmp_path: Path) -> None:

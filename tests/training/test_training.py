@@ -1,4 +1,4 @@
-"""The training loop: which epoch is kept, and that an interruption leaves no trace."""
+"""The training loop: which epoch is selected, and that an interruption leaves no trace."""
 
 import dataclasses
 import math
@@ -17,7 +17,7 @@ from adacanon.experiments.toy.orientation import TOY, build, task_of
 from adacanon.runs.run import Run
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
 from adacanon.training.learner import Learner, looked_up
-from adacanon.training.loop import History, Parts, Sitting, random_parts, stratified_folds, train
+from adacanon.training.loop import DataSplit, History, TrainingControl, random_split, stratified_folds, train
 from adacanon.training.schedule import Schedule
 from cases.full_disk import files_limited_to
 
@@ -36,11 +36,11 @@ class TestParts:
             assert labels[test].double().mean() == 0.5
 
     def test_random_parts_are_a_partition_that_follows_from_the_seed(self) -> None:
-        parts = random_parts(103, seed=3)
+        parts = random_split(103, seed=3)
         assert (len(parts.train), len(parts.validation), len(parts.test)) == (83, 10, 10)
         assert sorted(torch.cat([parts.train, parts.validation, parts.test]).tolist()) == list(range(103))
-        assert torch.equal(parts.test, random_parts(103, seed=3).test)
-        assert not torch.equal(parts.test, random_parts(103, seed=4).test)
+        assert torch.equal(parts.test, random_split(103, seed=3).test)
+        assert not torch.equal(parts.test, random_split(103, seed=4).test)
 
 
 Script = list[tuple[int, float]]
@@ -77,7 +77,7 @@ def scripted(validation: Script, test: list[int]) -> Learner:
     return Learner(module, labels, lambda index: (index,), lambda scores, targets: -scores[:, 2].mean())
 
 
-EVERYTHING = Parts(torch.arange(100), torch.arange(100, 200), torch.arange(200, 300))
+EVERYTHING = DataSplit(torch.arange(100), torch.arange(100, 200), torch.arange(200, 300))
 
 
 def follow(
@@ -88,9 +88,9 @@ def follow(
     return learner, train(learner, EVERYTHING, schedule, generator=stream())
 
 
-class TestKeptEpoch:
+class TestSelectedEpoch:
     @pytest.mark.parametrize(
-        ("script", "kept"),
+        ("script", "selected"),
         [
             ([(60, 1.0), (80, 2.0), (70, 0.5)], 2),
             ([(80, 1.0), (80, 0.9), (80, 0.95)], 2),
@@ -100,26 +100,28 @@ class TestKeptEpoch:
         ],
         ids=["accuracy counts", "ties go to the smaller loss", "full ties go to the first", "late", "no hit at all"],
     )
-    def test_it_has_the_best_validation_accuracy_and_its_weights_are_restored(self, script: Script, kept: int) -> None:
+    def test_it_has_the_best_validation_accuracy_and_its_weights_are_restored(
+        self, script: Script, selected: int
+    ) -> None:
         learner, history = follow(script)
-        assert history.kept["epoch"] == kept
-        assert history.kept["validation_accuracy"] == script[kept - 1][0]
-        assert history.kept["validation_loss"] == pytest.approx(script[kept - 1][1])
-        assert int(learner.module.epoch) == kept
-        alone, _ = follow(script[:kept])
+        assert history.selected["epoch"] == selected
+        assert history.selected["validation_accuracy"] == script[selected - 1][0]
+        assert history.selected["validation_loss"] == pytest.approx(script[selected - 1][1])
+        assert int(learner.module.epoch) == selected
+        alone, _ = follow(script[:selected])
         assert torch.equal(learner.module.weight, alone.module.weight)
         assert history.epoch == len(script)
 
     def test_the_epoch_of_smallest_loss_is_reported_beside_it(self) -> None:
         _, history = follow([(60, 1.0), (80, 2.0), (70, 0.5)], [10, 20, 30])
         assert (history.smallest["epoch"], history.smallest["test_accuracy"]) == (3, 30)
-        assert (history.kept["epoch"], history.kept["test_accuracy"]) == (2, 20)
+        assert (history.selected["epoch"], history.selected["test_accuracy"]) == (2, 20)
 
     def test_nothing_is_chosen_by_test_accuracy(self) -> None:
         script: Script = [(60, 1.0), (80, 2.0), (80, 3.0), (70, 0.5)]
         outcomes = [follow(script, test) for test in ([0, 0, 100, 50], [100, 90, 0, 0], [7, 7, 7, 7])]
         assert [history.best_test for _, history in outcomes] == pytest.approx([100, 100, 7])
-        assert {history.kept["epoch"] for _, history in outcomes} == {2}
+        assert {history.selected["epoch"] for _, history in outcomes} == {2}
         assert {history.smallest["epoch"] for _, history in outcomes} == {4}
         assert len({float(learner.module.weight.detach()) for learner, _ in outcomes}) == 1
 
@@ -134,8 +136,8 @@ class TestKeptEpoch:
         learner = scripted([], [])
         nothing = torch.arange(0)
         schedule = Schedule(epochs=4, batch=100, learning_rate=0.1, patience=1)
-        history = train(learner, Parts(EVERYTHING.train, nothing, nothing), schedule, generator=stream())
-        assert (int(learner.module.epoch), history.epoch, history.kept) == (4, 4, {})
+        history = train(learner, DataSplit(EVERYTHING.train, nothing, nothing), schedule, generator=stream())
+        assert (int(learner.module.epoch), history.epoch, history.selected) == (4, 4, {})
 
 
 class InterruptError(Exception):
@@ -169,12 +171,12 @@ def drawing_network() -> Learner:
 EPOCHS = 5
 
 
-def sitting(make: Callable[[], Learner], checkpoint: Path | None, **options: Any) -> dict[str, Any]:
+def whole_call(make: Callable[[], Learner], checkpoint: Path | None, **options: Any) -> dict[str, Any]:
     """What a process does from beginning to end, and everything that it leaves behind but the time."""
     learner, generator = make(), stream(7)
-    parts = Parts(torch.arange(40), torch.arange(40, 50), torch.arange(50, 60))
+    parts = DataSplit(torch.arange(40), torch.arange(40, 50), torch.arange(50, 60))
     schedule = Schedule(EPOCHS, 16, learning_rate=1e-2, weight_decay=1e-3, patience=EPOCHS)
-    history = train(learner, parts, schedule, generator=generator, sitting=Sitting(checkpoint, 0.0, **options))
+    history = train(learner, parts, schedule, generator=generator, control=TrainingControl(checkpoint, 0.0, **options))
     return {
         "module": learner.module.state_dict(),
         "history": dataclasses.asdict(history) | {"seconds": None},
@@ -206,52 +208,52 @@ class TestResuming:
     ) -> None:
         checkpoint = tmp_path / "run.pt"
         with pytest.raises(InterruptError):
-            sitting(make, checkpoint, on_epoch=interrupt_after(last))
+            whole_call(make, checkpoint, on_epoch=interrupt_after(last))
         assert checkpoint.exists() == (last > 1)
-        assert_identical(sitting(make, checkpoint), sitting(make, None))
+        assert_identical(whole_call(make, checkpoint), whole_call(make, None))
 
     def test_neither_do_interruptions_after_every_epoch(self, tmp_path: Path) -> None:
         for last in range(1, EPOCHS + 1):
             with pytest.raises(InterruptError):
-                sitting(dropout_network, tmp_path / "run.pt", on_epoch=interrupt_after(last))
-        assert_identical(sitting(dropout_network, tmp_path / "run.pt"), sitting(dropout_network, None))
+                whole_call(dropout_network, tmp_path / "run.pt", on_epoch=interrupt_after(last))
+        assert_identical(whole_call(dropout_network, tmp_path / "run.pt"), whole_call(dropout_network, None))
 
-    def test_neither_does_a_training_in_several_sittings(self, tmp_path: Path) -> None:
-        whole = sitting(dropout_network, None)
+    def test_neither_does_a_training_in_several_calls(self, tmp_path: Path) -> None:
+        whole = whole_call(dropout_network, None)
         for until in (1, 3):
-            part = sitting(dropout_network, tmp_path / "run.pt", until=until)
+            part = whole_call(dropout_network, tmp_path / "run.pt", until=until)
             assert part["history"]["epoch"] == until
-        assert_identical(sitting(dropout_network, tmp_path / "run.pt"), whole)
+        assert_identical(whole_call(dropout_network, tmp_path / "run.pt"), whole)
 
-    def test_a_sitting_that_is_over_before_it_begins_trains_nothing(self, tmp_path: Path) -> None:
-        assert sitting(dropout_network, tmp_path / "run.pt", until=0)["history"]["epoch"] == 0
+    def test_a_call_that_ends_before_the_first_epoch_trains_nothing(self, tmp_path: Path) -> None:
+        assert whole_call(dropout_network, tmp_path / "run.pt", until=0)["history"]["epoch"] == 0
         assert not (tmp_path / "run.pt").exists()
 
     def test_the_comparison_sees_a_lost_random_state(self, tmp_path: Path) -> None:
         """A checkpoint without the state of torch's generator would not have gone unnoticed."""
         checkpoint = tmp_path / "run.pt"
         with pytest.raises(InterruptError):
-            sitting(dropout_network, checkpoint, on_epoch=interrupt_after(4))
+            whole_call(dropout_network, checkpoint, on_epoch=interrupt_after(4))
         state = load_checkpoint(checkpoint)
         assert state is not None
         save_checkpoint(checkpoint, state | {"torch": stream(99).get_state()})
-        resumed, whole = sitting(dropout_network, checkpoint), sitting(dropout_network, None)
+        resumed, whole = whole_call(dropout_network, checkpoint), whole_call(dropout_network, None)
         assert resumed["history"]["loss"] != whole["history"]["loss"]
 
     def test_a_finished_training_is_not_trained_again(self, tmp_path: Path) -> None:
-        first = sitting(dropout_network, tmp_path / "run.pt")
+        first = whole_call(dropout_network, tmp_path / "run.pt")
         refuse = interrupt_after(EPOCHS)
-        assert_identical(sitting(dropout_network, tmp_path / "run.pt", on_epoch=refuse), first)
+        assert_identical(whole_call(dropout_network, tmp_path / "run.pt", on_epoch=refuse), first)
 
-    def test_time_adds_up_over_sittings(self, tmp_path: Path) -> None:
+    def test_time_adds_up_over_calls(self, tmp_path: Path) -> None:
         checkpoint = tmp_path / "run.pt"
         with pytest.raises(InterruptError):
-            sitting(dropout_network, checkpoint, on_epoch=interrupt_after(3))
+            whole_call(dropout_network, checkpoint, on_epoch=interrupt_after(3))
         state = load_checkpoint(checkpoint)
         assert state is not None
         state["history"]["seconds"] = 1000.0
         save_checkpoint(checkpoint, state)
-        sitting(dropout_network, checkpoint)
+        whole_call(dropout_network, checkpoint)
         final = load_checkpoint(checkpoint)
         assert final is not None
         assert 1000 < final["history"]["seconds"] < 1100
@@ -261,11 +263,11 @@ class TestResuming:
     def test_on_real_graphs_too(self, row: str, tmp_path: Path) -> None:
         options = TU.settings_of(row, "MUTAG") | {"epochs": 3, "hidden": 16, "learning_rate": 1e-2}
         run = Run.of("tu", row, "MUTAG", 0, options)
-        whole, expected = trained(run, Sitting())
+        whole, expected = trained(run, TrainingControl())
         with pytest.raises(InterruptError):
-            trained(run, Sitting(tmp_path / "run.pt", 0.0, interrupt_after(3)))
+            trained(run, TrainingControl(tmp_path / "run.pt", 0.0, interrupt_after(3)))
         torch.randn(5)
-        resumed, history = trained(run, Sitting(tmp_path / "run.pt", 0.0))
+        resumed, history = trained(run, TrainingControl(tmp_path / "run.pt", 0.0))
         assert_identical(resumed.module.state_dict(), whole.module.state_dict())
         assert_identical(dataclasses.asdict(history) | {"seconds": 0}, dataclasses.asdict(expected) | {"seconds": 0})
 
@@ -277,24 +279,24 @@ class TestCheckpoints:
     ) -> None:
         checkpoint = tmp_path / "run.pt"
         with pytest.raises(InterruptError):
-            sitting(dropout_network, checkpoint, on_epoch=interrupt_after(3))
+            whole_call(dropout_network, checkpoint, on_epoch=interrupt_after(3))
         checkpoint.write_bytes(checkpoint.read_bytes()[:2000] if damage is None else damage)
         with pytest.warns(UserWarning, match="cannot be read.*starts anew"):
-            resumed = sitting(dropout_network, checkpoint)
-        assert_identical(resumed, sitting(dropout_network, None))
+            resumed = whole_call(dropout_network, checkpoint)
+        assert_identical(resumed, whole_call(dropout_network, None))
 
     def test_so_does_one_of_another_network(self, tmp_path: Path) -> None:
         checkpoint = tmp_path / "run.pt"
-        sitting(drawing_network, checkpoint)
+        whole_call(drawing_network, checkpoint)
         with pytest.warns(UserWarning, match="another network.*starts anew"):
-            resumed = sitting(dropout_network, checkpoint)
-        assert_identical(resumed, sitting(dropout_network, None))
+            resumed = whole_call(dropout_network, checkpoint)
+        assert_identical(resumed, whole_call(dropout_network, None))
 
     def test_a_full_disk_costs_the_checkpoint_and_not_the_training(self, tmp_path: Path) -> None:
         with files_limited_to(1000), pytest.warns(UserWarning, match="could not be written.*the training goes on"):
-            trained_anyway = sitting(dropout_network, tmp_path / "run.pt")
+            trained_anyway = whole_call(dropout_network, tmp_path / "run.pt")
         assert list(tmp_path.iterdir()) == []
-        assert_identical(trained_anyway, sitting(dropout_network, None))
+        assert_identical(trained_anyway, whole_call(dropout_network, None))
 
     def test_a_disk_that_fills_up_leaves_the_checkpoint_before(self, tmp_path: Path) -> None:
         save_checkpoint(tmp_path / "run.pt", {"x": torch.arange(3)})
@@ -360,16 +362,19 @@ class TestRates:
         assert [rates[epoch] for epoch in (0, 19, 20, 59, 60)] == [0.8, 0.8, 0.4, 0.2, 0.1]
 
     def test_a_resumed_training_has_the_rates_of_one_that_was_not_interrupted(self, tmp_path: Path) -> None:
-        schedule, parts = Schedule(5, 8, 0.1, cosine=True), Parts(torch.arange(40), torch.arange(0), torch.arange(0))
+        schedule, parts = (
+            Schedule(5, 8, 0.1, cosine=True),
+            DataSplit(torch.arange(40), torch.arange(0), torch.arange(0)),
+        )
         whole, interrupted = dropout_network(), dropout_network()
         torch.manual_seed(2)
         train(whole, parts, schedule, generator=stream())
         torch.manual_seed(2)
-        sitting = Sitting(tmp_path / "run.pt", 0.0, until=3)
+        control = TrainingControl(tmp_path / "run.pt", 0.0, until=3)
         generator = stream()
-        train(interrupted, parts, schedule, generator=generator, sitting=sitting)
+        train(interrupted, parts, schedule, generator=generator, control=control)
         resumed = dropout_network()
-        train(resumed, parts, schedule, generator=stream(9), sitting=Sitting(tmp_path / "run.pt"))
+        train(resumed, parts, schedule, generator=stream(9), control=TrainingControl(tmp_path / "run.pt"))
         assert_identical(resumed.module.state_dict(), whole.module.state_dict())
 
     def test_two_ways_to_lower_the_rate_are_refused(self) -> None:

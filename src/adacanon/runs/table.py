@@ -56,13 +56,14 @@ class Table:
             with the package's as default, where there are choices.
         execute: trains one run; a function of a module, because processes find it by name.
         metric: which of the metrics the table shows.
-        also: further metrics of a report, by heading.
-        shares: a table whose records are taken over where method and settings are the same.
+        extra_metrics: further metrics of a report, with their headings.
+        reuses: a table whose records are taken over where method and settings are the same.
         choices: the folder of the package's own choices, where settings depend on what studies have chosen.
         published: the figures that the paper prints.
         aliases: other names of columns, such as those of files.
+        presets: the presets that differ; one name if the settings are the same for all.
         tuned: the columns that have studies, if not all.
-        space: the hyperparameters of a row and their values, where they are chosen by a study.
+        search_space: the hyperparameters of a row and their values, where they are chosen by a study.
         prepare: computes what the runs share, before the first of them.
         comparable: whether figures with these settings may be subtracted from the paper's.
     """
@@ -76,12 +77,13 @@ class Table:
     settings: Callable[..., Settings]
     execute: Training
     metric: str = "accuracy"
-    also: tuple[tuple[str, str], ...] = ()
-    space: Callable[[Row], dict[str, list[Any]]] | None = None
-    shares: str | None = None
+    extra_metrics: tuple[tuple[str, str], ...] = ()
+    search_space: Callable[[Row], dict[str, list[Any]]] | None = None
+    reuses: str | None = None
     choices: Path | None = None
     published: Published = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    presets: tuple[str, ...] = ("cpu", "paper")
     tuned: tuple[str, ...] = ()
     prepare: Preparation | None = None
     comparable: Callable[[Settings], bool] = lambda settings: True

@@ -20,18 +20,18 @@ OnEpoch = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
-class Sitting:
+class TrainingControl:
     """How a training is carried out, which never changes its result.
 
     Attributes:
         checkpoint: where its state goes now and then, if anywhere.
-        seconds_between: time between two checkpoints.
+        checkpoint_every: seconds between two checkpoints.
         on_epoch: called with the number of epochs done and the loss.
-        until: the sitting ends after so many epochs of the training, and another one goes on; None goes to the end.
+        until: stop after this many epochs of the training, which a later call goes on with; None goes to the end.
     """
 
     checkpoint: Path | None = None
-    seconds_between: float = 10.0
+    checkpoint_every: float = 10.0
     on_epoch: OnEpoch = lambda epoch, loss: None
     until: int | None = None
 
@@ -41,7 +41,7 @@ class Sitting:
 
 
 @dataclass(frozen=True)
-class Parts:
+class DataSplit:
     """Indices of the training, validation and test samples; an empty validation part means that nothing is chosen."""
 
     train: Tensor
@@ -56,16 +56,16 @@ class History:
     Attributes:
         epoch: epochs done.
         loss: mean training loss of the last epoch.
-        kept: the epoch of best validation accuracy, ties broken by validation loss.
+        selected: the epoch of best validation accuracy, ties broken by validation loss.
         smallest: the epoch of smallest validation loss.
         best_test: the largest test accuracy of any epoch; nothing is chosen by it, it is reported as what it is.
-        weights: the parameters of the kept epoch.
-        seconds: time spent, over all sittings.
+        weights: the parameters of the selected epoch.
+        seconds: time spent, over all calls.
     """
 
     epoch: int = 0
     loss: float = float("nan")
-    kept: dict[str, float] = field(default_factory=dict)
+    selected: dict[str, float] = field(default_factory=dict)
     smallest: dict[str, float] = field(default_factory=dict)
     best_test: float = 0.0
     weights: dict[str, Tensor] = field(default_factory=dict)
@@ -74,8 +74,8 @@ class History:
     def observe(self, now: dict[str, float], module: nn.Module) -> None:
         """Take in the validation and test figures after an epoch."""
         rank = (now["validation_accuracy"], -now["validation_loss"])
-        if not self.kept or rank > (self.kept["validation_accuracy"], -self.kept["validation_loss"]):
-            self.kept = now
+        if not self.selected or rank > (self.selected["validation_accuracy"], -self.selected["validation_loss"]):
+            self.selected = now
             self.weights = copy.deepcopy(module.state_dict())
         if not self.smallest or now["validation_loss"] < self.smallest["validation_loss"]:
             self.smallest = now
@@ -83,19 +83,19 @@ class History:
 
     def patient(self, schedule: Schedule) -> bool:
         """Whether another epoch is due."""
-        waited = self.epoch - self.kept["epoch"] if self.kept and schedule.patience is not None else 0
+        waited = self.epoch - self.selected["epoch"] if self.selected and schedule.patience is not None else 0
         return self.epoch < schedule.epochs and (schedule.patience is None or waited < schedule.patience)
 
 
 def train(
     learner: Learner,
-    parts: Parts,
+    parts: DataSplit,
     schedule: Schedule,
     *,
     generator: torch.Generator,
-    sitting: Sitting | None = None,
+    control: TrainingControl | None = None,
 ) -> History:
-    """Train, and leave the parameters of the kept epoch in the module (of the last one without a validation part).
+    """Train, and leave the parameters of the selected epoch in the module (of the last one without a validation part).
 
     With a checkpoint the whole state is written there now and then. A later call with the same arguments goes on from
     it and, on one thread, ends with the same parameters as if nothing had happened. The file stays after the last
@@ -103,23 +103,23 @@ def train(
     """
     optimizer = schedule.optimizer(learner.module)
     state = _State(learner.module, optimizer, schedule.rates(optimizer), generator)
-    sitting = sitting or Sitting()
-    history = state.resumed(sitting.checkpoint)
+    control = control or TrainingControl()
+    history = state.resumed(control.checkpoint)
     before, begin = history.seconds, time.perf_counter()
     saved = begin
-    while history.patient(schedule) and sitting.lasts(history.epoch):
+    while history.patient(schedule) and control.lasts(history.epoch):
         history.loss = training_epoch(learner, optimizer, parts.train, schedule.batch, generator)
         state.rates.step()
         history.epoch += 1
         if len(parts.validation):
             history.observe(_figures(learner, parts, schedule.batch, history.epoch), learner.module)
-        sitting.on_epoch(history.epoch, history.loss)
+        control.on_epoch(history.epoch, history.loss)
         now = time.perf_counter()
         history.seconds = before + now - begin
-        ends = not (history.patient(schedule) and sitting.lasts(history.epoch))
-        due = now - saved >= sitting.seconds_between or ends
-        if sitting.checkpoint is not None and due:
-            save_checkpoint(sitting.checkpoint, state.saved(history))
+        ends = not (history.patient(schedule) and control.lasts(history.epoch))
+        due = now - saved >= control.checkpoint_every or ends
+        if control.checkpoint is not None and due:
+            save_checkpoint(control.checkpoint, state.saved(history))
             saved = time.perf_counter()
     if history.weights:
         learner.module.load_state_dict(history.weights)
@@ -149,11 +149,11 @@ def stratified_folds(labels: Tensor, count: int, *, generator: torch.Generator) 
     return [(torch.cat([p for j, p in enumerate(parts) if j != i]), part) for i, part in enumerate(parts)]
 
 
-def random_parts(samples: int, *, seed: int, held_out: float = 0.1) -> Parts:
+def random_split(samples: int, *, seed: int, held_out: float = 0.1) -> DataSplit:
     """A random division into training, validation and test part, the last two of equal size."""
     order = torch.randperm(samples, generator=torch.Generator().manual_seed(seed))
     size = max(1, round(held_out * samples))
-    return Parts(order[2 * size :], order[size : 2 * size], order[:size])
+    return DataSplit(order[2 * size :], order[size : 2 * size], order[:size])
 
 
 def training_epoch(
@@ -171,7 +171,7 @@ def training_epoch(
     return float(torch.stack(losses).mean())
 
 
-def _figures(learner: Learner, parts: Parts, batch: int, epoch: int) -> dict[str, float]:
+def _figures(learner: Learner, parts: DataSplit, batch: int, epoch: int) -> dict[str, float]:
     validation_accuracy, validation_loss = evaluate(learner, parts.validation, batch=batch)
     return {
         "epoch": float(epoch),

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from adacanon import Canonicalized
 from adacanon.baselines.clouds.pca_frames import PCAAligned
 from adacanon.errors import DataError, InputError, UnknownNameError
-from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet, posed_clouds, stability
+from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet, rotated_clouds, stability
 from adacanon.experiments.clouds import figures as cloud_figures
 from adacanon.experiments.clouds.continuity import CONTINUITY, RANDOM
 from adacanon.experiments.clouds.figures import write_figure
@@ -23,7 +23,7 @@ from adacanon.runs import trained_networks as kept
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.runner import run_missing, summary_of
 from adacanon.spaces import SO3
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import append_record, read_records
 from cases.small_clouds import POINTS, small_modelnet
 
@@ -68,42 +68,42 @@ def network_run(row: str, **other: Any) -> Run:
 class TestKeptNetworks:
     def test_a_run_leaves_its_network_and_the_next_one_reads_it(self, trainings: list[str]) -> None:
         run = network_run("AC-PointNet")
-        first, data = modelnet.kept_or_trained(run, Sitting())
-        again, _ = modelnet.kept_or_trained(run, Sitting())
+        first, data = modelnet.kept_or_trained(run, TrainingControl())
+        again, _ = modelnet.kept_or_trained(run, TrainingControl())
         assert trainings == ["AC-PointNet"]
-        x = data.points[data.parts.test]
+        x = data.points[data.split.test]
         with torch.no_grad():
             assert torch.equal(again.module.eval()(x), first.module.eval()(x))
 
     def test_the_table_keeps_what_the_figures_read(self, trainings: list[str]) -> None:
         run = network_run("PointNet")
-        modelnet.execute(run, Sitting())
-        modelnet.kept_or_trained(run, Sitting())
+        modelnet.execute(run, TrainingControl())
+        modelnet.kept_or_trained(run, TrainingControl())
         assert trainings == ["PointNet"]
 
     def test_other_settings_are_another_network(self, trainings: list[str]) -> None:
         for epochs in (1, 2):
-            modelnet.kept_or_trained(network_run("PointNet", epochs=epochs), Sitting())
+            modelnet.kept_or_trained(network_run("PointNet", epochs=epochs), TrainingControl())
         assert len(trainings) == 2
 
     def test_other_data_are_another_network(self, trainings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         """Settings name neither the file nor the shapes that it holds."""
         for data in (small_modelnet(8), small_modelnet(10), small_modelnet(8)):
             monkeypatch.setattr(modelnet, "modelnet", lambda classes, points, data=data: data)
-            modelnet.kept_or_trained(network_run("PointNet"), Sitting())
+            modelnet.kept_or_trained(network_run("PointNet"), TrainingControl())
         assert len(trainings) == 2
 
     def test_reading_a_network_draws_nothing_from_the_callers_random_state(self) -> None:
-        modelnet.kept_or_trained(network_run("PointNet"), Sitting())
+        modelnet.kept_or_trained(network_run("PointNet"), TrainingControl())
         before = torch.get_rng_state()
-        modelnet.kept_or_trained(network_run("PointNet"), Sitting())
+        modelnet.kept_or_trained(network_run("PointNet"), TrainingControl())
         assert torch.equal(torch.get_rng_state(), before)
 
     def test_a_file_that_does_not_fit_is_named(self) -> None:
         run = network_run("PointNet")
         kept.keep(run, nn.Linear(2, 2), modelnet.clouds_of(run).fingerprint)
         with pytest.raises(DataError, match=rf"{run.key}-\w+.pt does not fit the network of PointNet.*Hint: remove"):
-            modelnet.kept_or_trained(run, Sitting())
+            modelnet.kept_or_trained(run, TrainingControl())
 
 
 class TestStability:
@@ -118,7 +118,7 @@ class TestStability:
         options = {key: value for key, value in self.run(1).options().items() if key != "epoch"}
         found = []
         for epoch in range(epochs + 1):
-            course = Course(Run.of("other", "AC-PointNet", "distance", 0, options), Sitting())
+            course = Course(Run.of("other", "AC-PointNet", "distance", 0, options), TrainingControl())
             course.forget(epochs)
             found.append(stability.canonical_rotations(*course.learner(epoch), options))
         return found
@@ -126,7 +126,7 @@ class TestStability:
     def test_distances_are_those_between_epochs_of_one_training(self) -> None:
         rotations = self.expected(3)
         for epoch in (1, 2, 3):
-            metrics = STABILITY.execute(self.run(epoch), Sitting())
+            metrics = STABILITY.execute(self.run(epoch), TrainingControl())
             angles = [
                 math.degrees(math.acos(max(-1.0, min(1.0, (float((a * b).sum()) - 1) / 2))))
                 for a, b in zip(rotations[epoch - 1].double(), rotations[epoch].double(), strict=True)
@@ -146,11 +146,11 @@ class TestStability:
             if epochs == [1, 2]:
                 raise KilledError
 
-        sitting = Sitting(on_epoch=note)
-        STABILITY.execute(self.run(1), sitting)
+        control = TrainingControl(on_epoch=note)
+        STABILITY.execute(self.run(1), control)
         with pytest.raises(KilledError):
-            STABILITY.execute(self.run(2), sitting)
-        metrics = [STABILITY.execute(self.run(epoch), sitting)["distance"] for epoch in (2, 3)]
+            STABILITY.execute(self.run(2), control)
+        metrics = [STABILITY.execute(self.run(epoch), control)["distance"] for epoch in (2, 3)]
         assert epochs == [1, 2, 2, 3]
         rotations = self.expected(3)
         for (a, b), distance in zip(((1, 2), (2, 3)), metrics, strict=True):
@@ -158,13 +158,13 @@ class TestStability:
             assert distance == pytest.approx(math.degrees(float(mean)))
 
     def test_a_later_epoch_may_come_first(self) -> None:
-        late = STABILITY.execute(self.run(3), Sitting())["distance"]
-        early = [STABILITY.execute(self.run(epoch), Sitting())["distance"] for epoch in (1, 2, 3)]
+        late = STABILITY.execute(self.run(3), TrainingControl())["distance"]
+        early = [STABILITY.execute(self.run(epoch), TrainingControl())["distance"] for epoch in (1, 2, 3)]
         assert early[-1] == late
 
     def test_old_states_are_removed(self, tmp_path: Path) -> None:
         for epoch in (1, 2, 3):
-            STABILITY.execute(self.run(epoch), Sitting())
+            STABILITY.execute(self.run(epoch), TrainingControl())
         states = [file for file in (tmp_path / "cache" / "stability").iterdir() if "rotations" not in file.name]
         assert [file.stem.rpartition("-")[2] for file in states] == ["3"]
 
@@ -198,14 +198,14 @@ class TestContinuity:
 
     @pytest.mark.parametrize("row", CONTINUITY.row_names)
     def test_every_row_is_measured(self, row: str) -> None:
-        metrics = CONTINUITY.execute(self.run(row), Sitting())
+        metrics = CONTINUITY.execute(self.run(row), TrainingControl())
         assert all(math.isfinite(value) for value in metrics.values())
         assert 0 < metrics["jump"] <= metrics["largest"]
-        assert {name for name, _ in CONTINUITY.also} < set(metrics)
+        assert {name for name, _ in CONTINUITY.extra_metrics} < set(metrics)
 
     def test_two_searches_share_one_network(self, trainings: list[str]) -> None:
         runs = [self.run(row) for row in (RANDOM, "AC-PointNet (fixed candidates)")]
-        modules = [continuity.module_of(run, continuity.learner_of(run, Sitting())[0]) for run in runs]
+        modules = [continuity.module_of(run, continuity.learner_of(run, TrainingControl())[0]) for run in runs]
         assert trainings == [RANDOM]
         assert isinstance(modules[0], Canonicalized)
         assert isinstance(modules[1], Canonicalized)
@@ -216,16 +216,16 @@ class TestContinuity:
 
     def test_an_alignment_keeps_its_jump_when_steps_shrink(self) -> None:
         """Of a function with bounded slope, 16 times longer steps are up to 16 times as large."""
-        aligned = CONTINUITY.execute(self.run("PCA-PointNet", steps=1024), Sitting())
-        plain = CONTINUITY.execute(self.run("PointNet", steps=1024), Sitting())
+        aligned = CONTINUITY.execute(self.run("PCA-PointNet", steps=1024), TrainingControl())
+        plain = CONTINUITY.execute(self.run("PointNet", steps=1024), TrainingControl())
         assert aligned["jump_16"] < 2.5 * aligned["jump"]
         assert plain["jump_16"] > 6 * plain["jump"]
 
     def test_the_curve_is_that_of_the_network_along_the_path(self) -> None:
         run = self.run("PointNet")
-        scores = continuity.scores_on_the_way(run, Sitting(), shape=1, steps=5)
+        scores = continuity.scores_on_the_way(run, TrainingControl(), shape=1, steps=5)
         assert scores.shape == (5, 2)
-        learner, data = continuity.learner_of(run, Sitting())
+        learner, data = continuity.learner_of(run, TrainingControl())
         points, _ = continuity.mixed_test_clouds(data)
         shape = points[1] - points[1].mean(0)
         with torch.no_grad():
@@ -245,11 +245,11 @@ class TestInvariance:
 
     def test_every_search_is_measured_on_one_network(self, trainings: list[str]) -> None:
         for row in INVARIANCE.row_names:
-            metrics = INVARIANCE.execute(self.run(row), Sitting())
+            metrics = INVARIANCE.execute(self.run(row), TrainingControl())
             assert 0 <= metrics["changed"] <= metrics["shapes"] <= 100
             assert metrics["moved"] >= 0
             assert all(math.isfinite(value) for value in metrics.values())
-            assert {name for name, _ in INVARIANCE.also} < set(metrics)
+            assert {name for name, _ in INVARIANCE.extra_metrics} < set(metrics)
             if row == ALIGNED:
                 assert metrics["jump_share"] == metrics["winner_share"] == pytest.approx(100)
             if row.startswith(("anchored", ALIGNED, OWN)):
@@ -290,7 +290,7 @@ class TestInvariance:
 class TestFigures:
     @pytest.fixture(autouse=True)
     def small_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(posed_clouds, "modelnet", modelnet.modelnet)
+        monkeypatch.setattr(rotated_clouds, "modelnet", modelnet.modelnet)
         monkeypatch.setattr(modelnet, "settings", lambda row, column, preset: SETTINGS[row.name])
         monkeypatch.setattr(chairs, "KIND", "disc")
         monkeypatch.setattr(cloud_figures, "STEPS", 9)

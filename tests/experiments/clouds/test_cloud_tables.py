@@ -18,8 +18,8 @@ from adacanon.experiments.clouds import modelnet, shapenet
 from adacanon.experiments.clouds.held_out import HELD_OUT
 from adacanon.experiments.clouds.methods import build
 from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
-from adacanon.experiments.clouds.posed_clouds import VERTICAL, posed, turned
-from adacanon.experiments.clouds.posed_shapes import part_figures, points_cross_entropy, posed_shapes
+from adacanon.experiments.clouds.rotated_clouds import VERTICAL, randomly_rotated, rotated_clouds
+from adacanon.experiments.clouds.rotated_shapes import part_figures, points_cross_entropy, rotated_shapes
 from adacanon.experiments.clouds.searches import KINDS, NAMES, kind_for, searches
 from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered, SubsetSearch
@@ -29,7 +29,7 @@ from adacanon.runs.run import Run, Settings, taken_over
 from adacanon.runs.runner import run_missing
 from adacanon.runs.table import Table
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import read_records
 from adacanon.training.schedule import Schedule
 from cases.small_clouds import POINTS, small_modelnet, small_shapenet
@@ -59,12 +59,12 @@ def figures(metrics: dict[str, float]) -> dict[str, float]:
 
 @pytest.mark.parametrize(("table", "row"), CELLS, ids=lambda value: getattr(value, "name", value))
 def test_every_row_of_every_table_takes_a_step_and_is_tested(table: Table, row: str) -> None:
-    metrics = table.execute(small_run(table, row), Sitting())
+    metrics = table.execute(small_run(table, row), TrainingControl())
     assert 0 <= metrics[table.metric] <= 100
     assert metrics["parameters"] > 1e5
     assert metrics["epochs"] == 1
     assert all(math.isfinite(value) for value in metrics.values())
-    assert {name for name, _ in table.also} < set(metrics)
+    assert {name for name, _ in table.extra_metrics} < set(metrics)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_every_row_of_every_table_takes_a_step_and_is_tested(table: Table, row: 
 )
 def test_a_run_is_reproducible_and_goes_on_after_it_was_killed(table: Table, row: str, tmp_path: Path) -> None:
     run = small_run(table, row, epochs=3)
-    whole = table.execute(run, Sitting())
+    whole = table.execute(run, TrainingControl())
 
     class KilledError(Exception):
         pass
@@ -81,13 +81,13 @@ def test_a_run_is_reproducible_and_goes_on_after_it_was_killed(table: Table, row
         if epoch == 2:
             raise KilledError
 
-    sitting = Sitting(tmp_path / "state.pt", 0.0, kill)
+    control = TrainingControl(tmp_path / "state.pt", 0.0, kill)
     with pytest.raises(KilledError):
-        table.execute(run, sitting)
-    assert sitting.checkpoint is not None
-    assert sitting.checkpoint.exists()
+        table.execute(run, control)
+    assert control.checkpoint is not None
+    assert control.checkpoint.exists()
     epochs: list[int] = []
-    resumed = table.execute(run, replace(sitting, on_epoch=lambda epoch, loss: epochs.append(epoch)))
+    resumed = table.execute(run, replace(control, on_epoch=lambda epoch, loss: epochs.append(epoch)))
     assert epochs == [2, 3]
     assert figures(resumed) == figures(whole)
 
@@ -175,7 +175,7 @@ class TestHeldOut:
 
     def test_a_run_is_tested_on_the_shapes_held_out(self) -> None:
         data = modelnet.clouds_of(small_run(HELD_OUT, "PCA-PointNet"))
-        assert (len(data.parts.train), len(data.parts.test)) == (5, 3)
+        assert (len(data.split.train), len(data.split.test)) == (5, 3)
 
     @pytest.mark.parametrize("backbone", ["PointNet", "DGCNN"])
     def test_rows_are_those_of_modelnet_but_for_what_they_go_without(self, backbone: str) -> None:
@@ -239,7 +239,7 @@ class TestRows:
 
     @pytest.mark.parametrize(("row", "kind"), EXPECTED)
     def test_a_row_is_what_its_name_says(self, row: str, kind: type) -> None:
-        data = posed(small_modelnet(), seed=0)
+        data = rotated_clouds(small_modelnet(), seed=0)
         learner = build(MODELNET.row(row), data, small_run(MODELNET, row).options(), seed=0)
         assert type(learner.module) is kind
 
@@ -269,14 +269,14 @@ class TestRows:
 
     @pytest.mark.parametrize(("count", "suffix"), [(4, ""), (24, " (any order)")])
     def test_averages_are_over_as_many_frames_as_the_name_says(self, count: int, suffix: str) -> None:
-        row, data = f"PCA-FA-PointNet{suffix}", posed(small_modelnet(), seed=0)
+        row, data = f"PCA-FA-PointNet{suffix}", rotated_clouds(small_modelnet(), seed=0)
         average = build(HELD_OUT.row(row), data, small_run(HELD_OUT, row).options(), seed=0).module
         assert isinstance(average, PCAFrameAveraged)
         assert average.frames(data.points, None).shape[1] == count
 
     @pytest.mark.parametrize("row", ["AC-PointNet (random draws)", "AC-DGCNN"])
     def test_winners_are_remembered_from_epoch_to_epoch(self, row: str) -> None:
-        data = posed(small_modelnet(), seed=0, fixed=True)
+        data = rotated_clouds(small_modelnet(), seed=0, fixed=True)
         learner = build(MODELNET.row(row), data, {**small_run(MODELNET, row).options(), "slots": 2}, seed=0)
         learner.module.train()
         learner.loss(torch.tensor([1, 4, 6])).backward()
@@ -287,44 +287,44 @@ class TestRows:
 class TestPoses:
     def test_test_poses_depend_on_the_seed_alone(self) -> None:
         data = small_modelnet()
-        first = posed(data, seed=3)
+        first = rotated_clouds(data, seed=3)
         others = [
-            posed(data, seed=3, fixed=True),
-            posed(data, seed=3, axis=VERTICAL),
-            posed(data, seed=3, fixed=True, expansion=5),
+            rotated_clouds(data, seed=3, fixed=True),
+            rotated_clouds(data, seed=3, axis=VERTICAL),
+            rotated_clouds(data, seed=3, fixed=True, expansion=5),
         ]
-        expected = first.points[first.parts.test]
+        expected = first.points[first.split.test]
         for other in others:
-            assert torch.equal(other.points[other.parts.test], expected)
-            assert torch.equal(other.labels[other.parts.test], data.test.labels)
-        assert not torch.equal(posed(data, seed=4).points[first.parts.test], expected)
+            assert torch.equal(other.points[other.split.test], expected)
+            assert torch.equal(other.labels[other.split.test], data.test.labels)
+        assert not torch.equal(rotated_clouds(data, seed=4).points[first.split.test], expected)
 
     def test_shapes_share_their_test_poses_too(self) -> None:
         data = small_shapenet()
-        one, other = posed_shapes(data, seed=3), posed_shapes(data, seed=3, fixed=True)
-        assert torch.equal(one.points[one.parts.test], other.points[other.parts.test])
-        assert len(one.parts.train) == 8
+        one, other = rotated_shapes(data, seed=3), rotated_shapes(data, seed=3, fixed=True)
+        assert torch.equal(one.points[one.split.test], other.points[other.split.test])
+        assert len(one.split.train) == 8
         assert not torch.equal(one.points[:8], other.points[:8])
-        assert torch.equal(one.labels[one.parts.test], data.test.labels)
+        assert torch.equal(one.labels[one.split.test], data.test.labels)
 
     def test_a_vertical_axis_keeps_heights(self) -> None:
         x = small_modelnet().train.points
-        y = turned(x, axis=VERTICAL)
+        y = randomly_rotated(x, axis=VERTICAL)
         torch.testing.assert_close(y[..., 1], x[..., 1])
         torch.testing.assert_close(y.norm(dim=2), x.norm(dim=2))
         assert (y - x).abs().amax((1, 2)).median() > 0.1
 
     def test_a_whole_expansion_is_one_epoch(self) -> None:
         data = small_modelnet()
-        once, whole = (posed(data, seed=0, fixed=True, expansion=5, whole=w) for w in (False, True))
-        assert len(whole.parts.train) == 5 * len(once.parts.train) == 5 * len(data.train.labels)
+        once, whole = (rotated_clouds(data, seed=0, fixed=True, expansion=5, whole=w) for w in (False, True))
+        assert len(whole.split.train) == 5 * len(once.split.train) == 5 * len(data.train.labels)
         assert torch.equal(whole.points, once.points)
-        assert torch.equal(whole.for_training(whole.parts.train)[0], whole.points[whole.parts.train])
-        assert torch.equal(whole.parts.test, once.parts.test)
+        assert torch.equal(whole.for_training(whole.split.train)[0], whole.points[whole.split.train])
+        assert torch.equal(whole.split.test, once.split.test)
 
     def test_an_expansion_has_five_fixed_poses_of_every_cloud(self) -> None:
-        data = posed(small_modelnet(), seed=0, fixed=True, expansion=5)
-        assert len(data.parts.train) == 8
+        data = rotated_clouds(small_modelnet(), seed=0, fixed=True, expansion=5)
+        assert len(data.split.train) == 8
         seen = torch.stack([data.for_training(torch.tensor([3, 6]))[0] for _ in range(60)], 1)
         for poses, number in zip(seen, (3, 6), strict=True):
             distinct = poses.flatten(1).unique(dim=0)
@@ -335,9 +335,9 @@ class TestPoses:
     def test_poses_are_new_unless_they_are_fixed(self) -> None:
         index = torch.arange(4)
         for fixed in (True, False):
-            data = posed(small_modelnet(), seed=0, fixed=fixed)
+            data = rotated_clouds(small_modelnet(), seed=0, fixed=fixed)
             assert torch.equal(data.for_training(index)[0], data.for_training(index)[0]) == fixed
-            shapes = posed_shapes(small_shapenet(), seed=0, fixed=fixed)
+            shapes = rotated_shapes(small_shapenet(), seed=0, fixed=fixed)
             ((first, _),), ((second, _),) = shapes.for_training(index), shapes.for_training(index)
             same = torch.equal(first, second)
             assert same == fixed
@@ -355,13 +355,13 @@ class Oracle(torch.nn.Module):
 
 
 def test_figures_of_parts_are_those_of_the_best_and_of_the_worst_answer() -> None:
-    data = posed_shapes(small_shapenet(), seed=0)
-    right = data.labels[data.parts.test]
+    data = rotated_shapes(small_shapenet(), seed=0)
+    right = data.labels[data.split.test]
     swapped = right + 1 - 2 * (right - right.amin(1, keepdim=True))
     for answer, expected in ((right, 100.0), (swapped, 0.0)):
         finder = Learner(Oracle(answer, data.own.shape[1]), data.labels, data.inputs, points_cross_entropy)
-        found = part_figures(finder, data, data.parts.test, batch=4)
+        found = part_figures(finder, data, data.split.test, batch=4)
         assert found["point_accuracy"] == expected
-        own = data.own[data.categories[data.parts.test]].sum(1)
+        own = data.own[data.categories[data.split.test]].sum(1)
         unused = (own - 2) / own  # parts that are neither there nor predicted count one
         assert found["shape_miou"] == pytest.approx(100 * float(((2 * (expected == 100) / own) + unused).mean()))

@@ -10,7 +10,7 @@ import torch
 from adacanon.experiments.graphs import tu
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS, METHOD, execute, halves
 from adacanon.runs.run import Run, Settings
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 
 def test_the_halves_are_disjoint_and_belong_to_the_seed() -> None:
@@ -39,7 +39,7 @@ def test_rows_differ_in_the_search_alone() -> None:
 @pytest.mark.parametrize("row", FAST_GRAPHS.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
     run = Run.of(FAST_GRAPHS.name, row, "MUTAG", 0, {**FAST_GRAPHS.settings_of(row, "MUTAG"), "epochs": 2})
-    first, again = (execute(run, Sitting()) for _ in range(2))
+    first, again = (execute(run, TrainingControl()) for _ in range(2))
     assert 0 <= first["accuracy"] <= 100
     assert math.isfinite(first["train_loss"])
     assert {**first, "seconds": 0} == {**again, "seconds": 0}

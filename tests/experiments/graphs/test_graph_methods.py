@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks.graphs import kept_epoch
+from benchmarks.graphs import selected_epoch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -16,10 +16,10 @@ from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.graphs.spectral_methods import AveragedOverDraws
 from adacanon.experiments.graphs.tu import COMMON, DEFAULTS, METHODS, ROWS, TU, chosen
 from adacanon.experiments.graphs.tu_ablations import (
-    LEVERS,
+    COMPONENTS,
     TU_ATTRIBUTES,
     TU_BANDS,
-    TU_LEVERS,
+    TU_COMPONENTS,
     TU_NODE,
     TU_SEARCH,
     TU_SHIFT,
@@ -157,10 +157,10 @@ class TestInputs:
             assert "return probabilities" in (root / name).read_text()
 
 
-class TestLevers:
+class TestComponents:
     def test_a_lever_differs_from_the_method_in_one_respect(self) -> None:
-        for row in LEVERS:
-            found = TU_LEVERS.settings(row, "PTC", "cpu")
+        for row in COMPONENTS:
+            found = TU_COMPONENTS.settings(row, "PTC", "cpu")
             base = TU.settings_of("A-NLSF", "PTC")
             assert {k for k in found if found[k] != base.get(k)} <= set(row.settings), row
 
@@ -189,8 +189,8 @@ def test_differences_to_the_paper_for_each_kept_epoch(tmp_path: Path) -> None:
             paper = figures[run.row]["MUTAG"][0]
             metrics = {"accuracy": paper + 1, "accuracy_at_smallest_loss": paper + 2, "best_test_accuracy": paper + 3}
             file.write(json.dumps({**vars(run), "key": run.key, "seconds": 1, "metrics": metrics}) + "\n")
-    baselines, method, *others = kept_epoch.rows(tmp_path / "tu.jsonl")
+    baselines, method, *others = selected_epoch.rows(tmp_path / "tu.jsonl")
     assert (baselines["method"], method["method"]) == ("2 baselines", "A-NLSF")
     for row in (baselines, method):
-        assert [row["kept epoch"], row["smallest loss"], row["best test epoch"]] == pytest.approx([1, 2, 3])
+        assert [row["selected epoch"], row["smallest loss"], row["best test epoch"]] == pytest.approx([1, 2, 3])
     assert len(others) == 0

@@ -14,7 +14,7 @@ from adacanon.data.images import ImageDataset, Images
 from adacanon.errors import DataError, InputError
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.images import chosen_crops, cifar, pretrained, window_features
-from adacanon.experiments.images.cifar import CIFAR, build, execute, parts_of
+from adacanon.experiments.images.cifar import CIFAR, build, execute, split_of
 from adacanon.experiments.images.window_classifier import WindowClassifier, central_window
 from adacanon.experiments.images.window_features import WindowFeatures
 from adacanon.images import ResNet18, Windows
@@ -22,7 +22,7 @@ from adacanon.reports.crops_figure import draw
 from adacanon.runs.run import Run
 from adacanon.runs.runner import run_missing, summary_of
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 PIXELS, CLASSES = 16, 2
 
@@ -71,10 +71,10 @@ def run_of(row: str, split: int = 0) -> Run:
 
 @pytest.mark.parametrize("row", CIFAR.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
-    metrics = execute(run_of(row), Sitting())
+    metrics = execute(run_of(row), TrainingControl())
     assert 0 <= metrics["accuracy"] <= 100
     assert math.isfinite(metrics["train_loss"])
-    again = execute(run_of(row), Sitting())
+    again = execute(run_of(row), TrainingControl())
     assert {k: v for k, v in again.items() if k != "seconds"} == {k: v for k, v in metrics.items() if k != "seconds"}
 
 
@@ -160,7 +160,7 @@ class TestRowsSee:
 
 def test_the_seed_holds_out_a_tenth_of_the_training_images_and_never_touches_the_test_images() -> None:
     data = window_features.window_features("CIFAR-10", options_of("Vanilla"))
-    first, second = (parts_of(data, seed=seed, held_out=0.1) for seed in (0, 1))
+    first, second = (split_of(data, seed=seed, held_out=0.1) for seed in (0, 1))
     assert (len(first.train), len(first.validation), len(first.test)) == (36, 4, 20)
     assert sorted(torch.cat([first.train, first.validation]).tolist()) == list(range(40))
     assert torch.equal(first.test, torch.arange(40, 60))
@@ -250,7 +250,7 @@ def test_the_classifier_for_the_doctor_takes_images(monkeypatch: pytest.MonkeyPa
         scores = network(data.scaled())
     assert scores.shape == (20, 2)
     classifier, _ = cifar.trained(
-        Run.of("cifar", "Vanilla", "CIFAR-10", 0, {**options_of("Vanilla"), "levels": 1}), Sitting()
+        Run.of("cifar", "Vanilla", "CIFAR-10", 0, {**options_of("Vanilla"), "levels": 1}), TrainingControl()
     )
     with torch.no_grad():
         torch.testing.assert_close(scores, classifier.scores(torch.arange(40, 60)), atol=5e-3, rtol=5e-3)

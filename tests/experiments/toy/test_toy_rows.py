@@ -15,7 +15,7 @@ from adacanon.experiments.toy.shared_graph import OnSharedGraph
 from adacanon.graphs.eigenbases import redrawn_in_eigenspaces
 from adacanon.runs.run import Run, Settings
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import read_records
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -66,9 +66,9 @@ class TestRowsOnOneGraph:
 
     def test_a_run_reports_its_accuracy_in_another_basis_too(self, row: str) -> None:
         run = Run.of("toy", row, "accuracy", 0, options_of(row))
-        metrics = execute(run, Sitting())
+        metrics = execute(run, TrainingControl())
         assert 0 <= metrics["accuracy_redrawn"] <= 100
-        assert metrics == execute(run, Sitting()) | {"seconds": metrics["seconds"]}
+        assert metrics == execute(run, TrainingControl()) | {"seconds": metrics["seconds"]}
 
 
 @pytest.mark.parametrize(("row", "blind"), [("NLSF", True), ("S2GNN", True), ("OAP+GIN", False), ("FA+GIN", False)])

@@ -11,7 +11,7 @@ from adacanon.experiments.toy import sensitivity as toy_sensitivity
 from adacanon.experiments.toy.sensitivity import POINTS, SWEPT, TOY_SENSITIVITY, panels, usual
 from adacanon.runs.run import Run, missing
 from adacanon.runs.runner import run_missing, summary_of
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import Record, append_record, read_records
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -52,9 +52,9 @@ def test_a_run_is_the_toy_run_under_its_settings() -> None:
     run = Run.of(
         "toy-sensitivity", "hidden 4", "accuracy", 0, TOY_SENSITIVITY.settings_of("hidden 4", "accuracy") | tiny
     )
-    found = TOY_SENSITIVITY.execute(run, Sitting())
+    found = TOY_SENSITIVITY.execute(run, TrainingControl())
     options = {key: value for key, value in run.options().items() if key != "method"}
-    expected = toy.execute(Run.of("toy", "A-NLSF", "accuracy", 0, options), Sitting())
+    expected = toy.execute(Run.of("toy", "A-NLSF", "accuracy", 0, options), TrainingControl())
     assert found | {"seconds": 0} == expected | {"seconds": 0}
     with torch.random.fork_rng(devices=[]):
         task = toy.task_of(Run.of("toy", "A-NLSF", "accuracy", 0, options))

@@ -1,8 +1,9 @@
 r"""Scores along paths of shapes whose principal axes cross, for every way to deal with poses; the paper has no such.
 
 A path begins at a test shape and shrinks its longest principal axis until it has changed places with the second one
-(:func:`~adacanon.experiments.clouds.steadiness.crossing_paths`). The jump is the largest change of a score between
-neighbours. With finer and finer steps that of a continuous function goes to zero, that of a discontinuous one does not.
+(:func:`~adacanon.experiments.clouds.invariance_errors.crossing_paths`). The jump is the largest change of a score
+between neighbours. With finer and finer steps that of a continuous function goes to zero, that of a discontinuous one
+does not.
 """
 
 import time
@@ -14,15 +15,15 @@ from torch import Tensor, nn
 from adacanon.baselines.clouds.pca_frames import PCAFrameAveraged
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
+from adacanon.experiments.clouds.invariance_errors import crossing_paths, largest_jumps, scored, scored_on
 from adacanon.experiments.clouds.modelnet import MODELNET
-from adacanon.experiments.clouds.posed_clouds import PosedClouds
-from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from adacanon.maximizers import RandomSearch
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 RANDOM, AVERAGED = "AC-PointNet (random draws)", "PCA-FA-PointNet"
 
@@ -56,11 +57,11 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {"network": network, "paths": PATHS, "steps": STEPS, "tilts": list(TILTS)}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """The jumps of a network that `modelnet` has left in the cache folder, or that is trained now."""
     begin = time.perf_counter()
     options = run.options()
-    learner, data = learner_of(run, sitting)
+    learner, data = learner_of(run, control)
     module, batch = module_of(run, learner), options["network"]["batch"]
     points, labels = mixed_test_clouds(data)
     scores = scored(module, points, batch=batch)
@@ -85,9 +86,9 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     }
 
 
-def scores_on_the_way(run: Run, sitting: Sitting, *, shape: int, steps: int) -> Tensor:
+def scores_on_the_way(run: Run, control: TrainingControl, *, shape: int, steps: int) -> Tensor:
     """Scores along the path of one test shape, in units of their deviation over the shapes, (steps, classes)."""
-    learner, data = learner_of(run, sitting)
+    learner, data = learner_of(run, control)
     module, batch = module_of(run, learner), run.options()["network"]["batch"]
     points, _ = mixed_test_clouds(data)
     unit = scored(module, points[:256], batch=batch).std(0).mean().clamp(min=1e-12)
@@ -95,10 +96,10 @@ def scores_on_the_way(run: Run, sitting: Sitting, *, shape: int, steps: int) -> 
     return scored_on(module, path, batch=batch)[0] / unit
 
 
-def learner_of(run: Run, sitting: Sitting) -> tuple[Learner, PosedClouds]:
+def learner_of(run: Run, control: TrainingControl) -> tuple[Learner, RotatedClouds]:
     """The network that a row is about, as `modelnet` trains it, and its data."""
     base, options = row_named(ROWS, run.row).base, run.options()["network"]
-    return modelnet.kept_or_trained(Run.of("modelnet", base, "accuracy", run.split, options), sitting)
+    return modelnet.kept_or_trained(Run.of("modelnet", base, "accuracy", run.split, options), control)
 
 
 def module_of(run: Run, learner: Learner) -> nn.Module:
@@ -125,9 +126,9 @@ EVALUATED: dict[str, Callable[[nn.Module, Settings], nn.Module]] = {
 }
 
 
-def mixed_test_clouds(data: PosedClouds) -> tuple[Tensor, Tensor]:
+def mixed_test_clouds(data: RotatedClouds) -> tuple[Tensor, Tensor]:
     """Test clouds in their poses, in an order that mixes the classes, and their labels."""
-    test = data.parts.test
+    test = data.split.test
     index = test[torch.randperm(len(test), generator=torch.Generator().manual_seed(0))]
     return data.points[index], data.labels[index]
 
@@ -142,7 +143,7 @@ CONTINUITY = Table(
     settings=settings,
     execute=execute,
     metric=COLUMN,
-    also=(
+    extra_metrics=(
         *((f"jump_{n}", f"{n} x coarser") for n in COARSER),
         ("largest", "largest of all"),
         ("winner", "winner"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds.methods import REMEMBERING
-from adacanon.experiments.clouds.posed_clouds import PosedClouds, canonicalized, modelnet, plain, posed
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, modelnet, plain, rotated_clouds
 from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches
 from adacanon.maximizers import RandomSearch
 from adacanon.points.pointnet import PointNet
@@ -14,7 +14,7 @@ from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting, accuracy
+from adacanon.training.loop import TrainingControl, accuracy
 from adacanon.training.schedule import Schedule
 
 COMMON: Settings = {"points": 128, "epochs": 12, "batch": 32, "learning_rate": 1e-3, "dropout": 0.3, "seed": 0}
@@ -44,27 +44,29 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**COMMON, **row.own_settings(preset)}
 
 
-def build(row: Row, data: PosedClouds, options: Settings, *, seed: int) -> Learner:
+def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Learner:
     """A small PointNet as it is, or under the search of the row."""
     network = PointNet(data.classes, widths=options["widths"], head=options["head"], dropout=options["dropout"])
     if row.method == "plain":
         return plain(network, data)
-    evaluation, training = searches(row.search["cpu"], options, samples=len(data.parts.train))
+    evaluation, training = searches(row.search["cpu"], options, samples=len(data.split.train))
     forms = options.get("forms")
     return canonicalized(network, data, evaluation, in_training=training, forms=forms, seed=seed)
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train on all training clouds for a fixed number of epochs and test the last one: nothing is chosen on it."""
     row, options = row_named(ROWS, run.row), run.options()
     remembering = row.search.get("cpu") in REMEMBERING
-    data = posed(modelnet(10, options["points"]), seed=run.split, copies=options["test_poses"], fixed=remembering)
+    data = rotated_clouds(
+        modelnet(10, options["points"]), seed=run.split, copies=options["test_poses"], fixed=remembering
+    )
     schedule = Schedule.of(options, cosine=True)
     learner, history = train_seeded(
-        run, lambda: build(row, data, options, seed=run.split), data.parts, schedule, sitting
+        run, lambda: build(row, data, options, seed=run.split), data.split, schedule, control
     )
     begin = time.perf_counter()
-    found = accuracy(learner, data.parts.test, batch=schedule.batch)
+    found = accuracy(learner, data.split.test, batch=schedule.batch)
     test_seconds = time.perf_counter() - begin
     return {
         "accuracy": found,
@@ -75,7 +77,7 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     }
 
 
-def _by_full_search(row: Row, learner: Learner, data: PosedClouds, options: Settings, found: float) -> dict[str, Any]:
+def _by_full_search(row: Row, learner: Learner, data: RotatedClouds, options: Settings, found: float) -> dict[str, Any]:
     """What the same network reaches with the exact search, which may be its own."""
     model = learner.module
     if not isinstance(model, Canonicalized):
@@ -83,7 +85,7 @@ def _by_full_search(row: Row, learner: Learner, data: PosedClouds, options: Sett
     if row.search["cpu"] == "random draws":
         return {"accuracy_full_search": found}
     full = Canonicalized(model.network, model.family, RandomSearch(options["draws"]), seed=int(model.seed))
-    return {"accuracy_full_search": accuracy(replace(learner, module=full), data.parts.test, batch=options["batch"])}
+    return {"accuracy_full_search": accuracy(replace(learner, module=full), data.split.test, batch=options["batch"])}
 
 
 FAST_CLOUDS = Table(
@@ -95,5 +97,6 @@ FAST_CLOUDS = Table(
     most_splits=SEEDS,
     settings=settings,
     execute=execute,
-    also=(("accuracy_full_search", "full search"),),
+    presets=("cpu",),
+    extra_metrics=(("accuracy_full_search", "full search"),),
 )

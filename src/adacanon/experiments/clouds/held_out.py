@@ -6,7 +6,7 @@ from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.methods import adaptive_row, random_draws_row, rival_row, searching_row
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, row_named
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 EVERY = 10
 
@@ -41,9 +41,9 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**modelnet.settings(row, column, preset), "held_out": EVERY}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """As in `modelnet`, with the shapes held out in the place of the test shapes."""
-    return modelnet.tested(run, *modelnet.trained(row_named(ROWS, run.row), run, sitting))
+    return modelnet.tested(run, *modelnet.trained(row_named(ROWS, run.row), run, control))
 
 
 HELD_OUT = replace(

@@ -12,14 +12,14 @@ from adacanon.baselines.clouds.pca_frames import PCAAligned
 from adacanon.core import Canonicalized, Maximizer
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.continuity import mixed_test_clouds
+from adacanon.experiments.clouds.invariance_errors import crossing_paths, largest_jumps, scored, scored_on
 from adacanon.experiments.clouds.modelnet import MODELNET
-from adacanon.experiments.clouds.posed_clouds import turned
-from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
+from adacanon.experiments.clouds.rotated_clouds import randomly_rotated
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, Rung, SampleAndRefine, SuccessiveHalving
 from adacanon.points import Rotations
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table, row_named
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 OWN, COLUMN = "AC-PointNet as trained", "changed"
 ALIGNED = "principal axes"
@@ -60,12 +60,12 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {"network": network, "search": repr(SEARCHES[row.search[preset]]), **SIZES}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """One search on a network that `modelnet` has left in the cache folder, or that is trained now."""
     begin = time.perf_counter()
     row, options = row_named(ROWS, run.row), run.options()
     network_run = Run.of("modelnet", row.base, "accuracy", run.split, options["network"])
-    learner, data = modelnet.kept_or_trained(network_run, sitting)
+    learner, data = modelnet.kept_or_trained(network_run, control)
     assert isinstance(learner.module, Canonicalized)
     network, batch = learner.module.network, options["network"]["batch"]
     assert isinstance(network, nn.Module)
@@ -115,7 +115,7 @@ def rotation_errors(scores: Tensor, rotated: Tensor) -> Errors:
 def rotated_scores(module: nn.Module, points: Tensor, *, rotations: int, seed: int, batch: int) -> Tensor:
     """Scores of every cloud under rotations of its own, (rotations, clouds, classes)."""
     generator = torch.Generator().manual_seed(seed + 1)
-    return torch.stack([scored(module, turned(points, generator), batch=batch) for _ in range(rotations)])
+    return torch.stack([scored(module, randomly_rotated(points, generator), batch=batch) for _ in range(rotations)])
 
 
 class Jumps(NamedTuple):
@@ -147,7 +147,7 @@ INVARIANCE = Table(
     settings=settings,
     execute=execute,
     metric=COLUMN,
-    also=(
+    extra_metrics=(
         ("shapes", "shapes, %"),
         ("moved", "moved"),
         ("moved_share", "moved, relative"),

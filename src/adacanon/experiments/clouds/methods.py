@@ -7,7 +7,7 @@ from torch import nn
 from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments.clouds.posed_clouds import PosedClouds, canonicalized, plain
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, plain
 from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, kind_for, searches
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 from adacanon.points.rotations import axis_frames
@@ -93,7 +93,7 @@ has other neighbours."""
 REMEMBERING = ("learning draws", "remembered anchors")
 
 
-def build(row: Row, data: PosedClouds, options: Settings, *, seed: int) -> Learner:
+def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Learner:
     """A row bound to its data; all but AC are trained with cross-entropy."""
     if row.method == "VN":
         return plain(VECTOR_NEURONS[row.backbone](data.classes, options), data)
@@ -101,7 +101,7 @@ def build(row: Row, data: PosedClouds, options: Settings, *, seed: int) -> Learn
     if row.method != "AC":
         return plain(WRAPPERS[row.method](network, options), data)
     kind = kind_for(row.search.values(), options)
-    evaluation, training = searches(kind, options, samples=len(data.parts.train))
+    evaluation, training = searches(kind, options, samples=len(data.split.train))
     return canonicalized(network, data, evaluation, in_training=training, forms=options.get("forms"), seed=seed)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from adacanon.experiments.clouds.invariance_errors import invariance_errors, scored
 from adacanon.experiments.clouds.methods import (
     adaptive_row,
     augmented_row,
@@ -13,14 +14,13 @@ from adacanon.experiments.clouds.methods import (
     random_draws_row,
     rival_row,
 )
-from adacanon.experiments.clouds.posed_clouds import VERTICAL, PosedClouds, modelnet, posed
-from adacanon.experiments.clouds.steadiness import scored, steadiness
+from adacanon.experiments.clouds.rotated_clouds import VERTICAL, RotatedClouds, modelnet, rotated_clouds
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.runs.trained_networks import keep, restored
 from adacanon.training.learner import Learner
-from adacanon.training.loop import History, Sitting
+from adacanon.training.loop import History, TrainingControl
 from adacanon.training.schedule import Schedule
 
 COMMON: dict[str, Settings] = {
@@ -69,9 +69,9 @@ def z_settings(row: Row, column: str, preset: str) -> Settings:
     return {**settings(row, column, preset), "axis": "vertical"}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
-    return tested(run, *trained(row_of(run), run, sitting))
+    return tested(run, *trained(row_of(run), run, control))
 
 
 def row_of(run: Run) -> Row:
@@ -79,16 +79,16 @@ def row_of(run: Run) -> Row:
     return row_named((*ROWS, *BACKBONE_ROWS), run.row)
 
 
-def tested(run: Run, learner: Learner, data: PosedClouds, history: History) -> dict[str, float]:
+def tested(run: Run, learner: Learner, data: RotatedClouds, history: History) -> dict[str, float]:
     """The figures of a training, on the test part."""
     batch = run.options()["batch"]
     begin = time.perf_counter()
-    points, labels = data.points[data.parts.test], data.labels[data.parts.test]
+    points, labels = data.points[data.split.test], data.labels[data.split.test]
     scores = scored(learner.module, points, batch=batch)
     test_seconds = time.perf_counter() - begin
     return {
         "accuracy": 100 * float((scores.argmax(1) == labels).double().mean()),
-        **steadiness(learner.module, points, scores, seed=run.split, batch=batch),
+        **invariance_errors(learner.module, points, scores, seed=run.split, batch=batch),
         "shapes": float(len(data.labels)),
         "train_loss": history.loss,
         "epochs": float(history.epoch),
@@ -98,35 +98,35 @@ def tested(run: Run, learner: Learner, data: PosedClouds, history: History) -> d
     }
 
 
-def trained(row: Row, run: Run, sitting: Sitting) -> tuple[Learner, PosedClouds, History]:
+def trained(row: Row, run: Run, control: TrainingControl) -> tuple[Learner, RotatedClouds, History]:
     """The learner of a run after its last epoch; the network of a first split is kept for the figures."""
     options = run.options()
     data = clouds_of(run)
     learner, history = train_seeded(
-        run, lambda: build(row, data, options, seed=run.split), data.parts, Schedule.of(options), sitting
+        run, lambda: build(row, data, options, seed=run.split), data.split, Schedule.of(options), control
     )
     if run.split == 0:
         keep(run, learner.module, data.fingerprint)
     return learner, data, history
 
 
-def kept_or_trained(run: Run, sitting: Sitting, row: Row | None = None) -> tuple[Learner, PosedClouds]:
+def kept_or_trained(run: Run, control: TrainingControl, row: Row | None = None) -> tuple[Learner, RotatedClouds]:
     """The learner that an earlier run has left in the cache folder, or else trained now and kept, of whatever split."""
     data, row = clouds_of(run), row or row_of(run)
     with torch.random.fork_rng(devices=[]):
         learner = build(row, data, run.options(), seed=run.split)
     if restored(run, learner.module, data.fingerprint):
         return learner, data
-    learner, _, _ = trained(row, run, sitting)
+    learner, _, _ = trained(row, run, control)
     keep(run, learner.module, data.fingerprint)
     return learner, data
 
 
-def clouds_of(run: Run) -> PosedClouds:
+def clouds_of(run: Run) -> RotatedClouds:
     """The data of a run in their poses."""
     options = run.options()
     shapes = modelnet(options["classes"], options["points"])
-    return posed(
+    return rotated_clouds(
         shapes.held_out(options["held_out"]) if "held_out" in options else shapes,
         seed=run.split,
         fixed=options.get("fixed", False),
@@ -144,7 +144,7 @@ def _z_splits(row: Row, column: str) -> int:
     return 3 if row.backbone == "PointNet" else 1
 
 
-ALSO = (("changed", "changed"), ("moved", "moved"))
+EXTRA_METRICS = (("changed", "changed"), ("moved", "moved"))
 
 MODELNET = Table(
     name="modelnet",
@@ -155,7 +155,7 @@ MODELNET = Table(
     most_splits=SEEDS,
     settings=settings,
     execute=execute,
-    also=ALSO,
+    extra_metrics=EXTRA_METRICS,
     comparable=lambda options: options["classes"] == 40,
 )
 
@@ -173,5 +173,5 @@ MODELNET_BACKBONES = replace(
     name="modelnet-backbones",
     title="ModelNet, five backbones with and without adaptive canonicalization (paper: point cloud backbones)",
     rows=BACKBONE_ROWS,
-    shares="modelnet",
+    reuses="modelnet",
 )

@@ -9,12 +9,12 @@ from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNPoi
 from adacanon.experiments.clouds.methods import WRAPPERS, adaptive_row, plain_row, rival_row
 from adacanon.experiments.clouds.modelnet import BACKBONES as CLASSIFICATION
 from adacanon.experiments.clouds.modelnet import FALLING
-from adacanon.experiments.clouds.posed_shapes import (
-    PosedShapes,
+from adacanon.experiments.clouds.rotated_shapes import (
+    RotatedShapes,
     canonicalized_finder,
     part_figures,
     plain_finder,
-    posed_shapes,
+    rotated_shapes,
     shapenet,
 )
 from adacanon.experiments.clouds.searches import kind_for, searches
@@ -23,7 +23,7 @@ from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.schedule import Schedule
 
 COMMON: dict[str, Settings] = {
@@ -54,28 +54,28 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**COMMON[preset], **BACKBONES[preset][row.backbone], **own}
 
 
-def build(row: Row, data: PosedShapes, options: Settings, *, seed: int) -> Learner:
+def build(row: Row, data: RotatedShapes, options: Settings, *, seed: int) -> Learner:
     """A row bound to its data; all are trained with the cross-entropy of points."""
     if row.method == "VN":
         return plain_finder(VECTOR_NEURONS[row.backbone](options), data)
     network = NETWORKS[row.backbone](options)
     if row.method == "AC":
-        found = searches(kind_for(row.search.values(), options), options, samples=len(data.parts.train))
+        found = searches(kind_for(row.search.values(), options), options, samples=len(data.split.train))
         return canonicalized_finder(network, data, found, seed=seed)
     return plain_finder(WRAPPERS[row.method](network, options), data)
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
     options = run.options()
-    data = posed_shapes(shapenet(options["points"]), seed=run.split, fixed=options.get("fixed", False))
+    data = rotated_shapes(shapenet(options["points"]), seed=run.split, fixed=options.get("fixed", False))
     schedule = Schedule.of(options)
     finder, history = train_seeded(
-        run, lambda: build(row_named(ROWS, run.row), data, options, seed=run.split), data.parts, schedule, sitting
+        run, lambda: build(row_named(ROWS, run.row), data, options, seed=run.split), data.split, schedule, control
     )
     begin = time.perf_counter()
     return {
-        **part_figures(finder, data, data.parts.test, batch=schedule.batch),
+        **part_figures(finder, data, data.split.test, batch=schedule.batch),
         "train_loss": history.loss,
         "epochs": float(history.epoch),
         "parameters": float(sum(p.numel() for p in finder.module.parameters())),
@@ -95,5 +95,5 @@ SHAPENET = Table(
     execute=execute,
     metric="miou",
     comparable=lambda options: options["points"] == COMMON["paper"]["points"],
-    also=(("shape_miou", "over shapes"), ("point_accuracy", "points")),
+    extra_metrics=(("shape_miou", "over shapes"), ("point_accuracy", "points")),
 )

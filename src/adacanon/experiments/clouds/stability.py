@@ -18,7 +18,7 @@ from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.methods import build
 from adacanon.experiments.clouds.modelnet import MODELNET
-from adacanon.experiments.clouds.posed_clouds import PosedClouds
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from adacanon.folders import cache_folder
 from adacanon.reports.summary import Cell, Summary
 from adacanon.runs.run import Run, Settings
@@ -27,7 +27,7 @@ from adacanon.runs.table import Row, Table
 from adacanon.spaces import SO3
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.schedule import Schedule
 
 METHOD, COLUMN = "AC-PointNet", "distance"
@@ -58,12 +58,12 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**options, "shapes": 1500, **row.own_settings(preset)}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """The distance between two epochs of a training, which goes on from the epoch of the run before this one."""
     begin = time.perf_counter()
     options = run.options()
     epoch = options.pop("epoch")
-    course = Course(Run.of(run.table, METHOD, run.column, run.split, options), sitting)
+    course = Course(Run.of(run.table, METHOD, run.column, run.split, options), control)
     before, after = course.rotations(epoch - 1), course.rotations(epoch)
     distances = torch.rad2deg(SO3().distance(before.double(), after.double()))
     course.forget(epoch - 1)
@@ -82,11 +82,11 @@ class Course:
 
     Attributes:
         run: the whole training.
-        sitting: how it is carried out.
+        control: how it is carried out.
     """
 
     run: Run
-    sitting: Sitting
+    control: TrainingControl
 
     def rotations(self, epoch: int) -> Tensor:
         """The canonical rotations of the shapes after so many epochs, (shapes, 3, 3)."""
@@ -97,7 +97,7 @@ class Course:
             save_checkpoint(file, stored)
         return stored["rotations"]
 
-    def learner(self, epoch: int) -> tuple[Learner, PosedClouds]:
+    def learner(self, epoch: int) -> tuple[Learner, RotatedClouds]:
         """The learner after so many epochs, trained from the last state that is there, and its data."""
         options, data = self.run.options(), modelnet.clouds_of(self.run)
         state = self._file(str(epoch))
@@ -109,9 +109,9 @@ class Course:
         learner, _ = train_seeded(
             self.run,
             lambda: build(MODELNET.row(METHOD), data, options, seed=self.run.split),
-            data.parts,
+            data.split,
             Schedule.of(options),
-            replace(self.sitting, checkpoint=state, until=epoch),
+            replace(self.control, checkpoint=state, until=epoch),
         )
         return learner, data
 
@@ -125,16 +125,16 @@ class Course:
 
 
 @torch.no_grad()
-def canonical_rotations(learner: Learner, data: PosedClouds, options: Settings) -> Tensor:
+def canonical_rotations(learner: Learner, data: RotatedClouds, options: Settings) -> Tensor:
     """The rotations that training shapes, the same ones in the same poses whenever it is called, get for their own
     class, (shapes, 3, 3).
     """
     model = learner.module.eval()
     assert isinstance(model, Canonicalized)
     generator = torch.Generator().manual_seed(options["seed"])
-    shapes = torch.randperm(len(data.parts.train), generator=generator)[: options["shapes"]]
+    shapes = torch.randperm(len(data.split.train), generator=generator)[: options["shapes"]]
     found = []
-    for index in data.parts.train[shapes].split(options["batch"]):
+    for index in data.split.train[shapes].split(options["batch"]):
         parameters = model.canonicalize(data.points[index]).parameters
         found.append(parameters[torch.arange(len(index)), data.labels[index]])
     return torch.cat(found)
@@ -156,5 +156,5 @@ STABILITY = Table(
     settings=settings,
     execute=execute,
     metric=COLUMN,
-    also=(("median", "median"), ("kept", "kept, %"), ("epoch", "epoch")),
+    extra_metrics=(("median", "median"), ("kept", "kept, %"), ("epoch", "epoch")),
 )

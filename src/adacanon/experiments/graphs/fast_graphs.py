@@ -12,7 +12,7 @@ from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
 from adacanon.training.learner import Learner
-from adacanon.training.loop import History, Parts, Sitting, accuracy
+from adacanon.training.loop import DataSplit, History, TrainingControl, accuracy
 from adacanon.training.schedule import Schedule
 
 METHOD = "A-NLSF"
@@ -41,13 +41,13 @@ def settings(row: Row, column: str, preset: str, *, choices: Choices | None = No
     return {**own, **row.own_settings(preset), "epochs": EPOCHS}
 
 
-def halves(samples: int, *, seed: int) -> Parts:
+def halves(samples: int, *, seed: int) -> DataSplit:
     """One random half for training, the other for the test."""
     order = torch.randperm(samples, generator=torch.Generator().manual_seed(seed))
-    return Parts(order[samples // 2 :], order[:0], order[: samples // 2])
+    return DataSplit(order[samples // 2 :], order[:0], order[: samples // 2])
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[Learner, Parts, History]:
+def trained(run: Run, control: TrainingControl) -> tuple[Learner, DataSplit, History]:
     """The learner after a fixed number of epochs, the halves, and what happened on the way."""
     options = run.options()
     data = tu_data(run.column, options["features"])
@@ -55,14 +55,14 @@ def trained(run: Run, sitting: Sitting) -> tuple[Learner, Parts, History]:
     schedule = Schedule.of(options, cosine=True)
     method = tu.METHODS[METHOD]
     learner, history = train_seeded(
-        run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting
+        run, lambda: method(data, options, parts.train, run.split), parts, schedule, control
     )
     return learner, parts, history
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train, and test the last epoch: nothing is chosen on it."""
-    learner, parts, history = trained(run, sitting)
+    learner, parts, history = trained(run, control)
     return {
         "accuracy": accuracy(learner, parts.test, batch=run.options()["batch"]),
         "train_loss": history.loss,
@@ -79,5 +79,6 @@ FAST_GRAPHS = Table(
     most_splits=SEEDS,
     settings=settings,
     execute=execute,
+    presets=("cpu",),
     choices=tu.CHOICES,
 )

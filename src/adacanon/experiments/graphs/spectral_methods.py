@@ -85,7 +85,7 @@ def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
     return inputs
 
 
-def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
+def paper_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF on the coefficients of the node features themselves, as the paper describes it."""
     partition = partition_of(data, options)
     coefficients = _coefficients(data, partition, options["operator"])
@@ -175,7 +175,7 @@ def search_of(options: Settings, *, reduced: bool = False) -> Maximizer:
 ROUNDING = 1e-5
 """Below this share of the largest column a column of Gram matrices in float32 is rounding."""
 
-SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
+SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (paper)": paper_anlsf, "A-NLSF": encoded_anlsf}
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
 SHORT, LONG = 0.1, 10.0
@@ -189,7 +189,7 @@ _ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "retu
 
 SPECTRAL_SETTINGS: dict[str, Settings] = {
     "Gram MLP": _BANDS,
-    "A-NLSF (plain)": {**_BANDS, **_SEARCH},
+    "A-NLSF (paper)": {**_BANDS, **_SEARCH},
     "A-NLSF (node)": {**_BANDS, **_SEARCH, "reduced": False, "layers": 2, "node_features": 32, "node_layers": 1},
     "A-NLSF": {**_BANDS, **_SEARCH, **_ENCODER, "layers": 2, "dropout": 0.3},
 }

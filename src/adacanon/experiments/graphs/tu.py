@@ -5,13 +5,13 @@ from typing import Any
 
 from adacanon.experiments.graphs.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
 from adacanon.experiments.graphs.spectral_methods import NODE_LEVEL, SPECTRAL, SPECTRAL_SETTINGS
-from adacanon.experiments.graphs.tu_data import COLUMNS, parts_of, tu_data
+from adacanon.experiments.graphs.tu_data import COLUMNS, split_of, tu_data
 from adacanon.runs.choices import Choices, read_choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner
-from adacanon.training.loop import History, Sitting
+from adacanon.training.loop import History, TrainingControl
 from adacanon.training.schedule import Schedule
 
 CHOICES = Path(__file__).parent
@@ -38,11 +38,11 @@ RANGES: dict[str, list[Any]] = {
 OWN_RANGES: dict[str, dict[str, list[Any]]] = {
     "NLSF": {"layers": [2, 3, 4]},
     "Gram MLP": {"layers": [2, 3, 4]},
-    "A-NLSF (plain)": {"layers": [2, 3, 4], "bands": [4, 6, 8], "rows": [1, 2, 4]},
+    "A-NLSF (paper)": {"layers": [2, 3, 4], "bands": [4, 6, 8], "rows": [1, 2, 4]},
     "A-NLSF": {"layers": [2, 3], "bands": [4, 6], "partition": ["uniform", "dyadic"], "dropout": [0.0, 0.3]},
 }
 
-ALSO = (("accuracy_at_smallest_loss", "smallest loss"), ("best_test_accuracy", "best test epoch"))
+EXTRA_METRICS = (("accuracy_at_smallest_loss", "smallest loss"), ("best_test_accuracy", "best test epoch"))
 
 
 def settings(row: Row, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
@@ -64,21 +64,21 @@ def chosen(row: str, column: str, *, choices: Choices | None = None) -> Settings
     return own.get(column) or own.get(SHARED_CHOICES.get(column, column), {})
 
 
-def space(row: Row) -> dict[str, list[Any]]:
+def search_space(row: Row) -> dict[str, list[Any]]:
     """What a study of a row may choose; the narrower ranges of some rows are explained in the notes."""
     return {**RANGES, **OWN_RANGES.get(row.name, {})}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
-    """Train with early stopping and test the kept epoch."""
-    learner, history = trained(run, sitting)
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
+    """Train with early stopping and test the selected epoch."""
+    learner, history = trained(run, control)
     return {
-        "accuracy": history.kept["test_accuracy"],
+        "accuracy": history.selected["test_accuracy"],
         "accuracy_at_smallest_loss": history.smallest["test_accuracy"],
         "best_test_accuracy": history.best_test,
-        "validation_accuracy": history.kept["validation_accuracy"],
-        "validation_loss": history.kept["validation_loss"],
-        "kept_epoch": history.kept["epoch"],
+        "validation_accuracy": history.selected["validation_accuracy"],
+        "validation_loss": history.selected["validation_loss"],
+        "kept_epoch": history.selected["epoch"],
         "epochs": float(history.epoch),
         "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
@@ -86,14 +86,14 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     }
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
-    """The learner with the parameters of the kept epoch, and what happened on the way."""
+def trained(run: Run, control: TrainingControl) -> tuple[Learner, History]:
+    """The learner with the parameters of the selected epoch, and what happened on the way."""
     options = run.options()
     data = tu_data(run.column, options["features"])
-    parts = parts_of(data, run.split)
+    parts = split_of(data, run.split)
     method = METHODS[row_of(run).method]
     schedule = Schedule.of(options)
-    return train_seeded(run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting)
+    return train_seeded(run, lambda: method(data, options, parts.train, run.split), parts, schedule, control)
 
 
 def row_of(run: Run) -> Row:
@@ -114,8 +114,8 @@ TU = Table(
     most_splits=10,
     settings=settings,
     execute=execute,
-    also=ALSO,
-    space=space,
+    extra_metrics=EXTRA_METRICS,
+    search_space=search_space,
     choices=CHOICES,
     aliases={"PTC_MR": "PTC"},
     tuned=tuple(column for column in COLUMNS if column not in SHARED_CHOICES),

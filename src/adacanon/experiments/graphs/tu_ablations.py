@@ -23,7 +23,7 @@ SEARCH = (
 )
 NODE = (
     variant("Node to graph", "A-NLSF (node)"),
-    variant("Graph", "A-NLSF (plain)"),
+    variant("Graph", "A-NLSF (paper)"),
 )
 BANDS = (
     variant("Uniform", partition="uniform"),
@@ -34,8 +34,8 @@ SHIFT = (
     variant("Normalized Laplacian", operator="normalized"),
 )
 
-LEVERS = (
-    variant("as in tu"),
+COMPONENTS = (
+    variant("A-NLSF"),
     variant("encoder without messages", hops=0),
     variant("encoder of 3 hops", hops=3),
     variant("no return probabilities", returns=0),
@@ -43,7 +43,7 @@ LEVERS = (
     variant("12 bands", bands=12, partition="uniform"),
     variant("4 rows per band", rows=4),
     variant("frames of 8", frame=8),
-    variant("no search", draws=1, steps=0, redraw=1),
+    variant("random basis (no search)", draws=1, steps=0, redraw=1),
     variant("strong search", draws=128, steps=5, redraw=1),
     variant("dropout 0.5", dropout=0.5),
     variant("weight decay 0.01", weight_decay=0.01),
@@ -76,8 +76,8 @@ def ablation(
         columns=columns,
         splits=lambda row, column: splits,
         settings=settings_of,
-        space=None,
-        shares=TU.name,
+        search_space=None,
+        reuses=TU.name,
     )
 
 
@@ -91,19 +91,19 @@ TU_ATTRIBUTES = replace(
     title="Graph classification with node attributes beside the labels",
     columns=("ENZYMES", "PROTEINS"),
     settings=_with_attributes,
-    space=None,
+    search_space=None,
 )
 TU_SEARCH = ablation("tu-search", "Sampling against sample-and-refine (paper: appendix)", SEARCH)
 TU_NODE = ablation("tu-node", "Graph-level against node-to-graph construction (paper: appendix)", NODE)
 TU_BANDS = ablation("tu-bands", "Uniform against dyadic bands (paper: appendix)", BANDS)
 TU_SHIFT = ablation("tu-shift", "Laplacian against normalized Laplacian (paper: appendix)", SHIFT)
-TU_LEVERS = replace(
+TU_COMPONENTS = replace(
     ablation(
-        "tu-levers",
-        "What A-NLSF gains and loses by its parts, on the validation part",
-        LEVERS,
+        "tu-components",
+        "What every component of A-NLSF contributes, on the validation part",
+        COMPONENTS,
         columns=("PTC", "ENZYMES", "PROTEINS"),
     ),
     metric="validation_accuracy",
-    also=(("accuracy", "test"), ("best_test_accuracy", "best test epoch")),
+    extra_metrics=(("accuracy", "test"), ("best_test_accuracy", "best test epoch")),
 )

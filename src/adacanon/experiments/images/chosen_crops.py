@@ -7,7 +7,7 @@ from adacanon.experiments.images.cifar import CIFAR, trained
 from adacanon.experiments.images.window_classifier import WindowClassifier
 from adacanon.experiments.images.window_features import WindowFeatures, images_of, window_features
 from adacanon.reports.crops_figure import ChosenCrops
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 ROW = "Truncation canonicalization"
 CLASSES_SHOWN = 10
@@ -16,7 +16,7 @@ CLASSES_SHOWN = 10
 def chosen_crops(column: str, *, examples: int = 3, preset: str = "cpu") -> ChosenCrops:
     """Train the row with the first seed and look at what it chooses; of many classes, the first ten are shown."""
     (run,) = CIFAR.runs(rows=(ROW,), columns=(column,), splits=1, preset=preset)
-    learner, _ = trained(run, Sitting())
+    learner, _ = trained(run, TrainingControl())
     assert isinstance(learner.module, WindowClassifier)
     pixels = images_of(column).test.scaled()
     return crops_of(learner.module, window_features(column, run.options()), pixels, examples=examples)

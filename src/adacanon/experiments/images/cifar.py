@@ -14,7 +14,7 @@ from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
 from adacanon.training.learner import Learner
-from adacanon.training.loop import History, Parts, Sitting
+from adacanon.training.loop import DataSplit, History, TrainingControl
 from adacanon.training.schedule import Schedule
 
 LEVELS = 5
@@ -67,12 +67,12 @@ def prepare(runs: Sequence[Run], *, show: bool) -> None:
             window_features(run.column, run.options(), on_shard=on_shard)
 
 
-def parts_of(data: WindowFeatures, *, seed: int, held_out: float) -> Parts:
+def split_of(data: WindowFeatures, *, seed: int, held_out: float) -> DataSplit:
     """The test part is that of the data set; the seed holds a share of the training part out for validation."""
     index = torch.arange(len(data.labels))
     order = torch.randperm(data.train, generator=torch.Generator().manual_seed(seed))
     count = round(held_out * data.train)
-    return Parts(order[count:], order[:count], index[data.train :])
+    return DataSplit(order[count:], order[:count], index[data.train :])
 
 
 def build(data: WindowFeatures, options: Settings) -> Learner:
@@ -85,23 +85,23 @@ def build(data: WindowFeatures, options: Settings) -> Learner:
     return window_learner(data, linear, **named, centre=centre)
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
-    """The classifier with the parameters of the kept epoch, and what happened on the way."""
+def trained(run: Run, control: TrainingControl) -> tuple[Learner, History]:
+    """The classifier with the parameters of the selected epoch, and what happened on the way."""
     options = run.options()
     data = window_features(run.column, options)
-    parts = parts_of(data, seed=run.split, held_out=options["held_out"])
+    parts = split_of(data, seed=run.split, held_out=options["held_out"])
     schedule = Schedule.of(options, cosine=True)
-    return train_seeded(run, lambda: build(data, options), parts, schedule, sitting)
+    return train_seeded(run, lambda: build(data, options), parts, schedule, control)
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train, keep the epoch of best validation accuracy, and test it."""
-    _, history = trained(run, sitting)
+    _, history = trained(run, control)
     return {
-        "accuracy": history.kept["test_accuracy"],
-        "validation_accuracy": history.kept["validation_accuracy"],
-        "validation_loss": history.kept["validation_loss"],
-        "kept_epoch": history.kept["epoch"],
+        "accuracy": history.selected["test_accuracy"],
+        "validation_accuracy": history.selected["validation_accuracy"],
+        "validation_loss": history.selected["validation_loss"],
+        "kept_epoch": history.selected["epoch"],
         "epochs": float(history.epoch),
         "train_loss": history.loss,
         "seconds": history.seconds,
@@ -118,7 +118,7 @@ CIFAR = Table(
     settings=settings,
     execute=execute,
     prepare=prepare,
-    also=(("validation_accuracy", "validation"),),
+    extra_metrics=(("validation_accuracy", "validation"),),
 )
 
 
@@ -130,7 +130,7 @@ def cifar10_classifier() -> nn.Module:
     from adacanon.experiments.images.pretrained import pretrained_resnet18
 
     options = {**CIFAR.settings_of("Vanilla", "CIFAR-10"), "levels": 1}
-    classifier, _ = trained(Run.of("cifar", "Vanilla", "CIFAR-10", 0, options), Sitting())
+    classifier, _ = trained(Run.of("cifar", "Vanilla", "CIFAR-10", 0, options), TrainingControl())
     network = pretrained_resnet18()
     assert isinstance(classifier.module, WindowClassifier)
     network.fc = classifier.module.linear

@@ -2,20 +2,20 @@
 
 import time
 
-from adacanon.experiments.images.turned_digits import (
+from adacanon.experiments.images.rotated_digits import (
+    RotatedDigits,
     SmallCNN,
-    TurnedDigits,
     canonicalized,
     mnist,
     plain,
-    turned_digits,
+    rotated_digits,
 )
 from adacanon.maximizers import GridSearch, RandomSearch
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Sitting, accuracy
+from adacanon.training.loop import TrainingControl, accuracy
 from adacanon.training.schedule import Schedule
 
 ANGLES = 48
@@ -38,7 +38,7 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**COMMON, "epochs": EPOCHS[preset], **row.own_settings(preset)}
 
 
-def build(row: Row, data: TurnedDigits, options: Settings) -> Learner:
+def build(row: Row, data: RotatedDigits, options: Settings) -> Learner:
     """What is trained: the network as it is, or canonicalized."""
     network = SmallCNN(data.classes)
     if row.method != "retrained":
@@ -47,22 +47,22 @@ def build(row: Row, data: TurnedDigits, options: Settings) -> Learner:
     return canonicalized(network, data, GridSearch(options["angles"]), in_training=training, forms=options["forms"])
 
 
-def tested(row: Row, learner: Learner, data: TurnedDigits, options: Settings) -> Learner:
+def tested(row: Row, learner: Learner, data: RotatedDigits, options: Settings) -> Learner:
     """What is tested: a network that was trained as it is may get its angles now."""
     if row.method != "not retrained":
         return learner
     return canonicalized(learner.module, data, GridSearch(options["angles"]))
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train on all training images for a fixed number of epochs and test the last one: nothing is chosen on it."""
     row, options = row_named(ROWS, run.row), run.options()
-    data = turned_digits(mnist(), seed=run.split)
+    data = rotated_digits(mnist(), seed=run.split)
     schedule = Schedule.of(options, cosine=True)
-    learner, history = train_seeded(run, lambda: build(row, data, options), data.parts, schedule, sitting)
+    learner, history = train_seeded(run, lambda: build(row, data, options), data.split, schedule, control)
     final, begin = tested(row, learner, data, options), time.perf_counter()
     found = {
-        "accuracy": accuracy(final, data.parts.test, batch=250),
+        "accuracy": accuracy(final, data.split.test, batch=250),
         "upright_accuracy": accuracy(final, data.upright, batch=250),
     }
     return {
@@ -82,5 +82,5 @@ ROTATED_MNIST = Table(
     most_splits=10,
     settings=settings,
     execute=execute,
-    also=(("upright_accuracy", "upright"), ("passes", "forward passes")),
+    extra_metrics=(("upright_accuracy", "upright"), ("passes", "forward passes")),
 )

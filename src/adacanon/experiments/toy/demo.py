@@ -15,7 +15,7 @@ from adacanon.reports.summary import Summary
 from adacanon.runs.run import Run
 from adacanon.runs.runner import Failure, run_missing, summary_of
 from adacanon.spaces.orthogonal import Orthogonal
-from adacanon.training.loop import Parts, train
+from adacanon.training.loop import DataSplit, train
 from adacanon.training.schedule import Schedule
 
 SPLITS = 2
@@ -63,7 +63,7 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
         everything = torch.arange(options["samples"])
         learner = build(TOY.row("A-NLSF"), task, options, train=everything, seed=0)
         generator = torch.Generator().manual_seed(0)
-        parts = Parts(everything, everything[:0], everything[:0])
+        parts = DataSplit(everything, everything[:0], everything[:0])
         train(learner, parts, Schedule.of(options, epochs=8), generator=generator)
     assert isinstance(learner.module, Canonicalized)
     examples = [int((task.labels == label).nonzero()[0]) for label in (0, 1)]

@@ -23,7 +23,7 @@ from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner, looked_up
-from adacanon.training.loop import Parts, Sitting, accuracy, stratified_folds, train
+from adacanon.training.loop import DataSplit, TrainingControl, accuracy, stratified_folds, train
 from adacanon.training.schedule import Schedule
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
@@ -63,7 +63,7 @@ def settings(table: str, row: Row, column: str, preset: str) -> Settings:
     return {**PRESETS[preset], **common, **row.own_settings(preset)}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train on all folds but one for a fixed number of epochs and test on that one: nothing is chosen on it."""
     row, options = row_named(ROWS, run.row), run.options()
     task = task_of(run)
@@ -75,10 +75,10 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
         learner = build(row, task, options, train=train_index, seed=run.split)
         history = train(
             learner,
-            Parts(train_index, train_index[:0], test),
+            DataSplit(train_index, train_index[:0], test),
             schedule,
             generator=generator,
-            sitting=sitting,
+            control=control,
         )
     return {
         "accuracy": accuracy(learner, test, batch=schedule.batch),
@@ -202,7 +202,8 @@ def _table(name: str, title: str) -> Table:
         most_splits=PRESETS["paper"]["folds"],
         settings=partial(settings, name),
         execute=execute,
-        also=(("accuracy_redrawn", "other basis"),),
+        presets=("paper",),
+        extra_metrics=(("accuracy_redrawn", "other basis"),),
     )
 
 

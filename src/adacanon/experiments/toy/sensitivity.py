@@ -8,7 +8,7 @@ from adacanon.experiments.toy import orientation as toy
 from adacanon.reports.summary import Cell, Summary
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 METHOD = "A-NLSF"
 COLUMN = "accuracy"
@@ -37,9 +37,9 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**toy.settings("toy", toy.TOY.row(row.base), column, preset), **row.own_settings(preset)}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """A run of the toy table under other settings."""
-    return toy.execute(replace(run, table="toy", row=METHOD), sitting)
+    return toy.execute(replace(run, table="toy", row=METHOD), control)
 
 
 def panels(summary: Summary) -> dict[str, dict[float, Cell]]:
@@ -67,6 +67,7 @@ TOY_SENSITIVITY = Table(
     most_splits=10,
     settings=settings,
     execute=execute,
-    shares="toy",
-    also=(("train_accuracy", "training"),),
+    presets=("paper",),
+    reuses="toy",
+    extra_metrics=(("train_accuracy", "training"),),
 )

@@ -14,14 +14,14 @@ from adacanon.points import Rotations
 from adacanon.points.rotations import Axis, rotations_about
 from adacanon.spaces import SO3, Circle
 from adacanon.training.learner import Learner, looked_up
-from adacanon.training.loop import Parts
+from adacanon.training.loop import DataSplit
 
 VERTICAL: Axis = (0.0, 1.0, 0.0)
 """Of ModelNet and ShapeNet; the paper calls its vertical axis z."""
 
 
 @dataclass(frozen=True)
-class PosedClouds:
+class RotatedClouds:
     """All clouds of a data set one after the other, those of the test part in poses that the seed determines.
 
     Attributes:
@@ -32,7 +32,7 @@ class PosedClouds:
 
     points: Tensor
     labels: Tensor
-    parts: Parts
+    split: DataSplit
     classes: int
     fixed: bool = False
     axis: Axis | None = None
@@ -47,19 +47,19 @@ class PosedClouds:
     def for_training(self, index: Tensor) -> tuple[Tensor]:
         """Training clouds in the poses in which they are seen next."""
         if self.expansion > 1:
-            index = index + len(self.parts.train) * torch.randint(self.expansion, index.shape)
+            index = index + len(self.split.train) * torch.randint(self.expansion, index.shape)
         clouds = self.points[index]
-        return (clouds if self.fixed else turned(clouds, axis=self.axis),)
+        return (clouds if self.fixed else randomly_rotated(clouds, axis=self.axis),)
 
 
-def plain(network: nn.Module, data: PosedClouds) -> Learner:
+def plain(network: nn.Module, data: RotatedClouds) -> Learner:
     """A network as it is, trained with cross-entropy."""
     return Learner(network, data.labels, looked_up(data.points), training_inputs=data.for_training)
 
 
 def canonicalized(
     network: nn.Module,
-    data: PosedClouds,
+    data: RotatedClouds,
     maximizer: Maximizer,
     *,
     in_training: Maximizer | None = None,
@@ -72,7 +72,7 @@ def canonicalized(
     return Learner(model, data.labels, inputs, one_vs_rest, data.for_training, objective)
 
 
-def posed(
+def rotated_clouds(
     data: ModelNet,
     *,
     seed: int,
@@ -81,7 +81,7 @@ def posed(
     axis: Axis | None = None,
     expansion: int = 1,
     whole: bool = False,
-) -> PosedClouds:
+) -> RotatedClouds:
     """Both parts, the test clouds turned once and for all.
 
     Args:
@@ -93,17 +93,17 @@ def posed(
         whole: an epoch takes all copies.
     """
     generator = torch.Generator().manual_seed(seed)
-    test = turned(data.test.points.repeat(copies, 1, 1), generator)
+    test = randomly_rotated(data.test.points.repeat(copies, 1, 1), generator)
     train = data.train.points.repeat(expansion, 1, 1) if expansion > 1 else data.train.points
-    points = torch.cat([turned(train, generator, axis=axis) if fixed else train, test])
+    points = torch.cat([randomly_rotated(train, generator, axis=axis) if fixed else train, test])
     index, first = torch.arange(len(points)), len(train)
     once = first if whole else len(data.train.labels)
     labels = torch.cat([data.train.labels.repeat(expansion), data.test.labels.repeat(copies)])
-    parts = Parts(index[:once], index[:0], index[first:])
-    return PosedClouds(points, labels, parts, len(data.class_names), fixed, axis, 1 if whole else expansion)
+    parts = DataSplit(index[:once], index[:0], index[first:])
+    return RotatedClouds(points, labels, parts, len(data.class_names), fixed, axis, 1 if whole else expansion)
 
 
-def turned(points: Tensor, generator: torch.Generator | None = None, *, axis: Axis | None = None) -> Tensor:
+def randomly_rotated(points: Tensor, generator: torch.Generator | None = None, *, axis: Axis | None = None) -> Tensor:
     """Every cloud by a rotation of its own, or by one about an axis."""
     if axis is None:
         poses = SO3().sample(len(points), generator=generator)

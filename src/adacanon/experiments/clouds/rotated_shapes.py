@@ -10,15 +10,15 @@ from torch.nn import functional
 from adacanon.core import Canonicalized, NegativeEntropy, Objective
 from adacanon.core.family import Searches
 from adacanon.data.shapenet import ShapeNetParts, load_shapenet
-from adacanon.experiments.clouds.posed_clouds import turned
+from adacanon.experiments.clouds.rotated_clouds import randomly_rotated
 from adacanon.points import Rotations, Unpacked
 from adacanon.training.learner import Learner
-from adacanon.training.loop import Parts
+from adacanon.training.loop import DataSplit
 from adacanon.training.part_metrics import category_mean, predicted_parts, shape_ious
 
 
 @dataclass(frozen=True)
-class PosedShapes:
+class RotatedShapes:
     """Training, validation and test shapes one after the other, the last in poses that the seed determines.
 
     Attributes:
@@ -33,7 +33,7 @@ class PosedShapes:
     labels: Tensor
     categories: Tensor
     own: Tensor
-    parts: Parts
+    split: DataSplit
     fixed: bool = False
 
     def inputs(self, index: Tensor) -> tuple[tuple[Tensor, Tensor]]:
@@ -43,18 +43,18 @@ class PosedShapes:
     def for_training(self, index: Tensor) -> tuple[tuple[Tensor, Tensor]]:
         """The same in the poses in which shapes are seen next."""
         points = self.points[index]
-        return (self._with_categories(points if self.fixed else turned(points), index),)
+        return (self._with_categories(points if self.fixed else randomly_rotated(points), index),)
 
     def _with_categories(self, points: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
         return points, functional.one_hot(self.categories[index], len(self.own)).to(points.dtype)
 
 
-def plain_finder(network: nn.Module, data: PosedShapes) -> Learner:
+def plain_finder(network: nn.Module, data: RotatedShapes) -> Learner:
     """A network of points and categories as it is: it names the part of every point."""
     return Learner(Unpacked(network), data.labels, data.inputs, points_cross_entropy, data.for_training)
 
 
-def canonicalized_finder(network: nn.Module, data: PosedShapes, searches: Searches, *, seed: int = 0) -> Learner:
+def canonicalized_finder(network: nn.Module, data: RotatedShapes, searches: Searches, *, seed: int = 0) -> Learner:
     """A network under rotations: one form per shape, that of the smallest entropy summed over its points."""
     evaluation, training = searches
     model = Canonicalized(
@@ -70,7 +70,7 @@ def points_cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def part_figures(finder: Learner, data: PosedShapes, index: Tensor, *, batch: int) -> dict[str, float]:
+def part_figures(finder: Learner, data: RotatedShapes, index: Tensor, *, batch: int) -> dict[str, float]:
     """In percent: the mean IoU over categories, over shapes, and the share of points that are named rightly."""
     finder.module.eval()
     categories = data.categories[index]
@@ -84,16 +84,18 @@ def part_figures(finder: Learner, data: PosedShapes, index: Tensor, *, batch: in
     }
 
 
-def posed_shapes(data: ShapeNetParts, *, seed: int, fixed: bool = False) -> PosedShapes:
+def rotated_shapes(data: ShapeNetParts, *, seed: int, fixed: bool = False) -> RotatedShapes:
     """All parts, the test shapes turned once and for all; ``fixed`` turns the training shapes once and for all too."""
     generator = torch.Generator().manual_seed(seed)
-    test = turned(data.test.points, generator)
+    test = randomly_rotated(data.test.points, generator)
     train = torch.cat([data.train.points, data.validation.points])
-    points = torch.cat([turned(train, generator) if fixed else train, test])
+    points = torch.cat([randomly_rotated(train, generator) if fixed else train, test])
     shapes = (data.train, data.validation, data.test)
     labels, categories = (torch.cat([getattr(part, name) for part in shapes]) for name in ("labels", "categories"))
     index, first = torch.arange(len(points)), len(train)
-    return PosedShapes(points, labels, categories, data.parts, Parts(index[:first], index[:0], index[first:]), fixed)
+    return RotatedShapes(
+        points, labels, categories, data.parts, DataSplit(index[:first], index[:0], index[first:]), fixed
+    )
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
 from adacanon.data.images import ImageDataset, load_images
 from adacanon.images import Rotations
 from adacanon.training.learner import Learner, looked_up
-from adacanon.training.loop import Parts
+from adacanon.training.loop import DataSplit
 
 FAMILY = Rotations("disc")
 
@@ -38,7 +38,7 @@ def _convolution(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
 
 
 @dataclass(frozen=True)
-class TurnedDigits:
+class RotatedDigits:
     """The training images upright, then the test images at angles that the seed determines, then these upright.
 
     Attributes:
@@ -48,20 +48,20 @@ class TurnedDigits:
 
     images: Tensor
     labels: Tensor
-    parts: Parts
+    split: DataSplit
     upright: Tensor
     classes: int
 
 
-def plain(network: nn.Module, data: TurnedDigits, *, augmented: bool) -> Learner:
+def plain(network: nn.Module, data: RotatedDigits, *, augmented: bool) -> Learner:
     """A network as it is, trained with cross-entropy; ``augmented`` turns images whenever they are trained on."""
-    seen = (lambda index: (turned(data.images[index]),)) if augmented else None
+    seen = (lambda index: (randomly_rotated(data.images[index]),)) if augmented else None
     return Learner(network, data.labels, looked_up(data.images), training_inputs=seen)
 
 
 def canonicalized(
     network: nn.Module,
-    data: TurnedDigits,
+    data: RotatedDigits,
     maximizer: Maximizer,
     *,
     in_training: Maximizer | None = None,
@@ -73,18 +73,18 @@ def canonicalized(
     return Learner(model, data.labels, looked_up(data.images), one_vs_rest, objective=objective)
 
 
-def turned_digits(data: ImageDataset, *, seed: int) -> TurnedDigits:
+def rotated_digits(data: ImageDataset, *, seed: int) -> RotatedDigits:
     """All images on their discs, so that no corner tells an angle."""
     train, test = (FAMILY.prepare(part.scaled()) for part in (data.train, data.test))
-    images = torch.cat([train, turned(test, torch.Generator().manual_seed(seed)), test])
+    images = torch.cat([train, randomly_rotated(test, torch.Generator().manual_seed(seed)), test])
     labels = torch.cat([data.train.labels, data.test.labels, data.test.labels])
     index = torch.arange(len(images))
     first, second = len(train), len(train) + len(test)
-    parts = Parts(index[:first], index[:0], index[first:second])
-    return TurnedDigits(images, labels, parts, index[second:], len(data.class_names))
+    parts = DataSplit(index[:first], index[:0], index[first:second])
+    return RotatedDigits(images, labels, parts, index[second:], len(data.class_names))
 
 
-def turned(images: Tensor, generator: torch.Generator | None = None) -> Tensor:
+def randomly_rotated(images: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Every image by an angle of its own."""
     angles = FAMILY.points.sample(len(images), generator=generator)
     return FAMILY.transform(images, angles, torch.arange(len(images)))
