@@ -89,7 +89,7 @@ class History:
 
 def train(
     learner: Learner,
-    parts: DataSplit,
+    split: DataSplit,
     schedule: Schedule,
     *,
     generator: torch.Generator,
@@ -108,11 +108,11 @@ def train(
     before, begin = history.seconds, time.perf_counter()
     saved = begin
     while history.patient(schedule) and control.lasts(history.epoch):
-        history.loss = training_epoch(learner, optimizer, parts.train, schedule.batch, generator)
+        history.loss = training_epoch(learner, optimizer, split.train, schedule.batch, generator)
         state.rates.step()
         history.epoch += 1
-        if len(parts.validation):
-            history.observe(_figures(learner, parts, schedule.batch, history.epoch), learner.module)
+        if len(split.validation):
+            history.observe(_figures(learner, split, schedule.batch, history.epoch), learner.module)
         control.on_epoch(history.epoch, history.loss)
         now = time.perf_counter()
         history.seconds = before + now - begin
@@ -171,13 +171,13 @@ def training_epoch(
     return float(torch.stack(losses).mean())
 
 
-def _figures(learner: Learner, parts: DataSplit, batch: int, epoch: int) -> dict[str, float]:
-    validation_accuracy, validation_loss = evaluate(learner, parts.validation, batch=batch)
+def _figures(learner: Learner, split: DataSplit, batch: int, epoch: int) -> dict[str, float]:
+    validation_accuracy, validation_loss = evaluate(learner, split.validation, batch=batch)
     return {
         "epoch": float(epoch),
         "validation_accuracy": validation_accuracy,
         "validation_loss": validation_loss,
-        "test_accuracy": accuracy(learner, parts.test, batch=batch),
+        "test_accuracy": accuracy(learner, split.test, batch=batch),
     }
 
 

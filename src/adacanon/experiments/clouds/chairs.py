@@ -41,7 +41,7 @@ def gallery(
     lowest, highest = heights.amin(1, keepdim=True), heights.amax(1, keepdim=True)
     return Gallery(
         title=f"{len(chosen)} test {kind}s and the forms that {METHOD} gives them",
-        lead=f"One panel shows {kind}s in random poses. In the other each is turned into the pose in which the trained "
+        lead=f"One panel shows {kind}s in random poses. In the other each is rotated into the pose in which the trained "
         f"network is most confident of a {kind}; which pose that is, nobody has told it. Colours are heights over the "
         f"floor, which the network does not see.",
         clouds=upright @ poses.mT,
@@ -72,7 +72,7 @@ def spread(rotations: Tensor) -> float:
 
 
 def tilt(rotations: Tensor) -> float:
-    """The mean angle between the upward directions of two shapes that are turned by them, in degrees."""
+    """The mean angle between the upward directions of two shapes that are rotated by them, in degrees."""
     upward = rotations[:, :, 1].double()
     first, second = torch.triu_indices(len(rotations), len(rotations), 1)
     cosines = (upward[first] * upward[second]).sum(1).clamp(-1, 1)

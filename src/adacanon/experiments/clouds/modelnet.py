@@ -65,7 +65,7 @@ def settings(row: Row, column: str, preset: str) -> Settings:
 
 
 def z_settings(row: Row, column: str, preset: str) -> Settings:
-    """As above, with training clouds turned about the vertical axis only."""
+    """As above, with training clouds rotated about the vertical axis only."""
     return {**settings(row, column, preset), "axis": "vertical"}
 
 

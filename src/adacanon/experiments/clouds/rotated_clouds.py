@@ -26,7 +26,7 @@ class RotatedClouds:
 
     Attributes:
         fixed: whether the training clouds are in such poses too, and stay there.
-        axis: about which the training clouds are turned; None stands for all rotations.
+        axis: about which the training clouds are rotated; None stands for all rotations.
         expansion: copies of every training cloud of which an epoch takes one, the first ones of all clouds first.
     """
 
@@ -82,14 +82,14 @@ def rotated_clouds(
     expansion: int = 1,
     whole: bool = False,
 ) -> RotatedClouds:
-    """Both parts, the test clouds turned once and for all.
+    """Training and test clouds, the latter rotated once and for all.
 
     Args:
         seed: determines all poses; those of the test clouds depend on nothing else.
         copies: of every test cloud, each in a pose of its own.
         fixed: turn the training clouds once and for all too.
         axis: turn training clouds about this axis only.
-        expansion: copies of every training cloud, each turned on its own; an epoch takes one of each at random.
+        expansion: copies of every training cloud, each rotated on its own; an epoch takes one of each at random.
         whole: an epoch takes all copies.
     """
     generator = torch.Generator().manual_seed(seed)
@@ -99,8 +99,8 @@ def rotated_clouds(
     index, first = torch.arange(len(points)), len(train)
     once = first if whole else len(data.train.labels)
     labels = torch.cat([data.train.labels.repeat(expansion), data.test.labels.repeat(copies)])
-    parts = DataSplit(index[:once], index[:0], index[first:])
-    return RotatedClouds(points, labels, parts, len(data.class_names), fixed, axis, 1 if whole else expansion)
+    split = DataSplit(index[:once], index[:0], index[first:])
+    return RotatedClouds(points, labels, split, len(data.class_names), fixed, axis, 1 if whole else expansion)
 
 
 def randomly_rotated(points: Tensor, generator: torch.Generator | None = None, *, axis: Axis | None = None) -> Tensor:

@@ -25,7 +25,7 @@ class RotatedShapes:
         labels: the part of every point.
         categories: of the shapes, by number.
         own: which parts a category has, (categories, parts).
-        parts: the first two are trained on together: nothing is chosen.
+        split: training and validation shapes are trained on together: nothing is chosen.
         fixed: whether the training shapes are in such poses too, and stay there.
     """
 
@@ -85,7 +85,7 @@ def part_figures(finder: Learner, data: RotatedShapes, index: Tensor, *, batch: 
 
 
 def rotated_shapes(data: ShapeNetParts, *, seed: int, fixed: bool = False) -> RotatedShapes:
-    """All parts, the test shapes turned once and for all; ``fixed`` turns the training shapes once and for all too."""
+    """All shapes, those of the test part rotated once and for all; ``fixed`` does the same to the training shapes."""
     generator = torch.Generator().manual_seed(seed)
     test = randomly_rotated(data.test.points, generator)
     train = torch.cat([data.train.points, data.validation.points])

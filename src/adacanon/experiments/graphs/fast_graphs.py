@@ -51,20 +51,20 @@ def trained(run: Run, control: TrainingControl) -> tuple[Learner, DataSplit, His
     """The learner after a fixed number of epochs, the halves, and what happened on the way."""
     options = run.options()
     data = tu_data(run.column, options["features"])
-    parts = halves(len(data.dataset.labels), seed=run.split)
+    split = halves(len(data.dataset.labels), seed=run.split)
     schedule = Schedule.of(options, cosine=True)
     method = tu.METHODS[METHOD]
     learner, history = train_seeded(
-        run, lambda: method(data, options, parts.train, run.split), parts, schedule, control
+        run, lambda: method(data, options, split.train, run.split), split, schedule, control
     )
-    return learner, parts, history
+    return learner, split, history
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train, and test the last epoch: nothing is chosen on it."""
-    learner, parts, history = trained(run, control)
+    learner, split, history = trained(run, control)
     return {
-        "accuracy": accuracy(learner, parts.test, batch=run.options()["batch"]),
+        "accuracy": accuracy(learner, split.test, batch=run.options()["batch"]),
         "train_loss": history.loss,
         "seconds": history.seconds,
     }

@@ -90,10 +90,10 @@ def trained(run: Run, control: TrainingControl) -> tuple[Learner, History]:
     """The learner with the parameters of the selected epoch, and what happened on the way."""
     options = run.options()
     data = tu_data(run.column, options["features"])
-    parts = split_of(data, run.split)
+    split = split_of(data, run.split)
     method = METHODS[row_of(run).method]
     schedule = Schedule.of(options)
-    return train_seeded(run, lambda: method(data, options, parts.train, run.split), parts, schedule, control)
+    return train_seeded(run, lambda: method(data, options, split.train, run.split), split, schedule, control)
 
 
 def row_of(run: Run) -> Row:

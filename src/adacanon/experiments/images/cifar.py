@@ -89,9 +89,9 @@ def trained(run: Run, control: TrainingControl) -> tuple[Learner, History]:
     """The classifier with the parameters of the selected epoch, and what happened on the way."""
     options = run.options()
     data = window_features(run.column, options)
-    parts = split_of(data, seed=run.split, held_out=options["held_out"])
+    split = split_of(data, seed=run.split, held_out=options["held_out"])
     schedule = Schedule.of(options, cosine=True)
-    return train_seeded(run, lambda: build(data, options), parts, schedule, control)
+    return train_seeded(run, lambda: build(data, options), split, schedule, control)
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:

@@ -42,7 +42,7 @@ class RotatedDigits:
     """The training images upright, then the test images at angles that the seed determines, then these upright.
 
     Attributes:
-        parts: the test part holds the turned ones.
+        split: the test part holds the rotated ones.
         upright: the test images as they are.
     """
 
@@ -80,8 +80,8 @@ def rotated_digits(data: ImageDataset, *, seed: int) -> RotatedDigits:
     labels = torch.cat([data.train.labels, data.test.labels, data.test.labels])
     index = torch.arange(len(images))
     first, second = len(train), len(train) + len(test)
-    parts = DataSplit(index[:first], index[:0], index[first:second])
-    return RotatedDigits(images, labels, parts, index[second:], len(data.class_names))
+    split = DataSplit(index[:first], index[:0], index[first:second])
+    return RotatedDigits(images, labels, split, index[second:], len(data.class_names))
 
 
 def randomly_rotated(images: Tensor, generator: torch.Generator | None = None) -> Tensor:

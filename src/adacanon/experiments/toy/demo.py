@@ -63,8 +63,8 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
         everything = torch.arange(options["samples"])
         learner = build(TOY.row("A-NLSF"), task, options, train=everything, seed=0)
         generator = torch.Generator().manual_seed(0)
-        parts = DataSplit(everything, everything[:0], everything[:0])
-        train(learner, parts, Schedule.of(options, epochs=8), generator=generator)
+        split = DataSplit(everything, everything[:0], everything[:0])
+        train(learner, split, Schedule.of(options, epochs=8), generator=generator)
     assert isinstance(learner.module, Canonicalized)
     examples = [int((task.labels == label).nonzero()[0]) for label in (0, 1)]
     signal = task.signals[examples[1]]
