@@ -41,9 +41,9 @@ def gallery(
     lowest, highest = heights.amin(1, keepdim=True), heights.amax(1, keepdim=True)
     return Gallery(
         title=f"{len(chosen)} test {kind}s and the forms that {METHOD} gives them",
-        lead=f"One panel shows {kind}s in random poses. In the other each is rotated into the pose in which the trained "
-        f"network is most confident of a {kind}; which pose that is, nobody has told it. Colours are heights over the "
-        f"floor, which the network does not see.",
+        lead=f"One panel shows {kind}s in random poses. In the other each is rotated into the pose in which the "
+        f"trained network is most confident of a {kind}; which pose that is, nobody has told it. Colours are heights "
+        f"over the floor, which the network does not see.",
         clouds=upright @ poses.mT,
         rotations=rotations,
         shades=(heights - lowest) / (highest - lowest).clamp(min=1e-9),
