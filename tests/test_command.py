@@ -13,6 +13,7 @@ from adacanon.cli import main
 from adacanon.data.tu import NAMES
 from adacanon.experiments.catalogue import TABLES
 from adacanon.runs.run import Run, Settings
+from adacanon.runs.table import Row
 from adacanon.training.records import read_records
 from cases.tiny_table import TINY
 
@@ -27,7 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Run], int]]:
     """The runs and the number of jobs that ``adacanon run`` asks for, which nobody trains."""
     calls: list[tuple[list[Run], int]] = []
 
-    def run_missing(table: object, runs: list[Run], file: Path, *, jobs: int, seconds_between: float) -> list[str]:
+    def run_missing(table: object, runs: list[Run], file: Path, *, jobs: int, checkpoint_every: float) -> list[str]:
         calls.append((runs, jobs))
         return []
 
@@ -55,8 +56,8 @@ def test_the_usual_variable_sets_the_number_of_threads() -> None:
         (["report", "table-9"], "Tables are toy, toy-strict, toy-sensitivity, tu, "),
         (["report", "table-9"], "got 'table-9'. Hint: adacanon list"),
         (["run", "toy", "--rows", "GIN,GINN"], "got GINN"),
-        (["run", "tu", "--rows", "GIN", "--datasets", "MUTAG", "IMDB"], "NCI1; got IMDB"),
-        (["run", "toy", "--datasets", "MUTAG"], "Columns of toy are accuracy; got MUTAG"),
+        (["run", "tu", "--rows", "GIN", "--columns", "MUTAG", "IMDB"], "NCI1; got IMDB"),
+        (["run", "toy", "--columns", "MUTAG"], "Columns of toy are accuracy; got MUTAG"),
         (["report", "toy", "--splits", "11"], "splits 1 to 10, got 11"),
         (["report", "toy", "--splits", "0"], "splits 1 to 10, got 0"),
         (["tune", "tu", "--rows", "nothing"], "got nothing"),
@@ -100,7 +101,7 @@ class TestRun:
     def test_names_may_come_in_any_case_and_with_commas_and_ptc_as_its_files_are_called(
         self, asked: list[tuple[list[Run], int]], tmp_path: Path
     ) -> None:
-        words = ["--rows", "a-nlsf,GIN", "gcn", "--datasets", "PTC_MR", "mutag", "--splits", "1"]
+        words = ["--rows", "a-nlsf,GIN", "gcn", "--columns", "PTC_MR", "mutag", "--splits", "1"]
         assert main(["run", "tu", *words, "--results", str(tmp_path)]) == 0
         ((runs, jobs),) = asked
         assert {(run.row, run.column) for run in runs} == {
@@ -110,7 +111,7 @@ class TestRun:
         assert jobs == 1
 
     def test_jobs_and_presets_are_passed_on(self, asked: list[tuple[list[Run], int]], tmp_path: Path) -> None:
-        words = ["tu", "--rows", "GIN", "--datasets", "MUTAG", "--results", str(tmp_path)]
+        words = ["tu", "--rows", "GIN", "--columns", "MUTAG", "--results", str(tmp_path)]
         assert main(["run", *words, "--jobs", "2", "--preset", "paper"]) == 0
         assert main(["run", *words]) == 0
         (paper, jobs), (cpu, _) = asked
@@ -118,6 +119,31 @@ class TestRun:
         assert {run.options()["epochs"] for run in paper} == {1000}
         assert {run.options()["epochs"] for run in cpu} == {200}
         assert not {run.key for run in paper} & {run.key for run in cpu}
+
+    @pytest.mark.parametrize("name", TABLES)
+    def test_a_table_has_one_preset_if_and_only_if_its_settings_are_the_same_for_both(self, name: str) -> None:
+        cpu, paper = (TABLES[name].runs(preset=preset) for preset in ("cpu", "paper"))
+        assert (cpu == paper) == (len(TABLES[name].presets) == 1)
+
+    @pytest.mark.parametrize(("name", "told"), [("toy", True), ("fast-graphs", True), ("tu", False)])
+    def test_a_table_with_one_preset_says_so_when_it_is_asked_for_one(
+        self, name: str, told: bool, asked: list, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for words in ([], ["--preset", "paper"]):
+            assert main(["run", name, "--splits", "1", "--results", str(tmp_path), *words]) == 0
+            error = capsys.readouterr().err
+            said = f"{name} has one preset only: --preset paper changes nothing." in error
+            assert said == (told and bool(words))
+
+    @pytest.mark.parametrize("command", ["run", "report"])
+    def test_help_names_the_tables_with_one_preset(self, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        shown = " ".join(re.sub(r"[│|]", " ", capsys.readouterr().out).split())
+        single = [name for name, table in TABLES.items() if len(table.presets) == 1]
+        *others, last = ("toy", "toy-strict", "toy-sensitivity", "tu-runtime", "fast-clouds", "fast-graphs")
+        assert {*others, last} == set(single)
+        assert f"{', '.join(others)} and {last} have one preset only" in shown
 
     def test_an_unknown_preset_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as stopped:
@@ -150,8 +176,8 @@ class TestRun:
     def test_runs_that_fail_for_one_reason_have_one_line_and_the_others_are_shown(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def settings(row: str, column: str, preset: str) -> Settings:
-            return {"epochs": 1, **({"end": "raises"} if row == "B" else {})}
+        def settings(row: Row, column: str, preset: str) -> Settings:
+            return {"epochs": 1, **({"end": "raises"} if row.name == "B" else {})}
 
         monkeypatch.setitem(TABLES, "tiny", replace(TINY, settings=settings))
         assert main(["run", "tiny", "--threads", "1", "--results", str(tmp_path)]) == 1
@@ -159,7 +185,7 @@ class TestRun:
         assert shown.err == "failed: B, accuracy, split 1 and 1 more run: IndexError: out of range\n"
         assert "Missing runs: B / accuracy: 0 of 2" in shown.out
 
-    @pytest.mark.parametrize("option", ["--rows", "--datasets"])
+    @pytest.mark.parametrize("option", ["--rows", "--columns"])
     @pytest.mark.parametrize("words", [[""], [","], ["", " "]])
     def test_an_empty_name_does_not_mean_all(
         self, option: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -201,7 +227,7 @@ class TestReport:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setenv("COLUMNS", "200")
-        assert main(["report", "tu", "--rows", "A-NLSF", "--datasets", "PTC_MR", "--results", str(tmp_path)]) == 0
+        assert main(["report", "tu", "--rows", "A-NLSF", "--columns", "PTC_MR", "--results", str(tmp_path)]) == 0
         shown = capsys.readouterr().out
         assert "73.16 ± 1.2" in shown
         assert "Missing runs: A-NLSF / PTC: 0 of 10" in shown

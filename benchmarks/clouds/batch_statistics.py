@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core import Canonicalized
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from benchmarks.frame import measure
 from benchmarks.searches.training_views import BATCH, ROWS, learner_of
 
@@ -22,23 +22,23 @@ def section(options: argparse.Namespace) -> measure.Section:
     """No headline: this is why rows are what they are."""
     rows: list[measure.Row] = []
     for name in options.rows:
-        learner = learner_of(name, options.epochs)
-        model, data = learner.module, learner.data
+        learner, data = learner_of(name, options.epochs)
+        model = learner.module
         assert isinstance(model, Canonicalized)
-        order = torch.randperm(len(data.parts.train), generator=torch.Generator().manual_seed(options.seed))
-        anew = with_statistics_of(model, learner, data.parts.train[order[: options.shapes]])
-        accuracies = [held_out_accuracy(each, learner) for each in (model, anew)]
+        order = torch.randperm(len(data.split.train), generator=torch.Generator().manual_seed(options.seed))
+        anew = with_statistics_of(model, data, data.split.train[order[: options.shapes]])
+        accuracies = [held_out_accuracy(each, data) for each in (model, anew)]
         names = "statistics as trained, %", "statistics computed anew, %"
         rows.append({"network": name, **dict(zip(names, accuracies, strict=True))})
     return {}, rows
 
 
 @torch.no_grad()
-def with_statistics_of(model: Canonicalized, learner: CloudClassifier, index: Tensor) -> Canonicalized:
+def with_statistics_of(model: Canonicalized, data: RotatedClouds, index: Tensor) -> Canonicalized:
     """A copy with running statistics of the forms of some shapes: the mean over batches."""
     found = copy.deepcopy(model)
     assert isinstance(found.network, nn.Module)
-    batches = [forms_of(model, learner, rows) for rows in index.split(BATCH)]
+    batches = [forms_of(model, data, rows) for rows in index.split(BATCH)]
     for module in found.network.modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
             module.reset_running_stats()
@@ -49,9 +49,9 @@ def with_statistics_of(model: Canonicalized, learner: CloudClassifier, index: Te
     return found.eval()
 
 
-def forms_of(model: Canonicalized, learner: CloudClassifier, index: Tensor) -> Tensor:
+def forms_of(model: Canonicalized, data: RotatedClouds, index: Tensor) -> Tensor:
     """The forms of the true class and of the hardest other one, (2 * shapes, points, 3)."""
-    canonical, labels = model.canonicalize(learner.data.points[index]), learner.labels[index]
+    canonical, labels = model.canonicalize(data.points[index]), data.labels[index]
     others = canonical.scores.scatter(1, labels.unsqueeze(1), -torch.inf).argmax(1)
     forms, shape = canonical.forms(), torch.arange(len(index))
     assert isinstance(forms, Tensor)
@@ -59,11 +59,10 @@ def forms_of(model: Canonicalized, learner: CloudClassifier, index: Tensor) -> T
 
 
 @torch.no_grad()
-def held_out_accuracy(model: Canonicalized, learner: CloudClassifier) -> float:
+def held_out_accuracy(model: Canonicalized, data: RotatedClouds) -> float:
     """In percent."""
-    data = learner.data
-    answers = torch.cat([model(data.points[index]).argmax(1) for index in data.parts.test.split(BATCH)])
-    return 100 * float((answers == data.labels[data.parts.test]).double().mean())
+    answers = torch.cat([model(data.points[index]).argmax(1) for index in data.split.test.split(BATCH)])
+    return 100 * float((answers == data.labels[data.split.test]).double().mean())
 
 
 def parser() -> argparse.ArgumentParser:

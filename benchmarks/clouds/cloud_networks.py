@@ -20,7 +20,6 @@ from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
 from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
 from adacanon.core import Canonicalized, Objective
-from adacanon.experiments.clouds.methods import own_settings
 from adacanon.experiments.clouds.modelnet import MODELNET
 from adacanon.experiments.clouds.searches import searches
 from adacanon.points import (
@@ -93,15 +92,16 @@ def evaluation(model: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
 
 def adaptive(row: str, clouds: int) -> Objective:
     """As an AC row of the preset `cpu` searches and trains."""
-    options, network = own_settings(row, "cpu"), ADAPTED[row]()
-    search, training_search = searches(options, samples=clouds)
-    model = Canonicalized(network, Rotations(), search, training_search=training_search)
+    record, network = MODELNET.row(row), ADAPTED[row]()
+    options = record.own_settings("cpu")
+    search, in_training = searches(record.search["cpu"], options, samples=clouds)
+    model = Canonicalized(network, Rotations(), search, in_training=in_training)
     return Objective(model, forms=options.get("forms"))
 
 
 def accuracy(row: str) -> float | None:
     """The mean over the splits of `modelnet` that were run."""
-    runs = MODELNET.runs(rows=(row,)) if row in MODELNET.rows else []
+    runs = MODELNET.runs(rows=(row,)) if row in MODELNET.row_names else []
     records = relevant(runs, RESULTS / f"{MODELNET.name}.jsonl")
     return statistics.fmean(record["metrics"]["accuracy"] for record in records) if records else None
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from adacanon import Canonicalized, Objective, one_vs_rest
 from adacanon.core.precision import reduced_precision
-from adacanon.experiments.clouds.posed_clouds import modelnet, turned
+from adacanon.experiments.clouds.rotated_clouds import modelnet, randomly_rotated
 from adacanon.experiments.clouds.searches import FAST, searches
 from adacanon.points import Rotations
 from adacanon.points.pointnet import PointNet
@@ -42,8 +42,8 @@ class OrdinaryPointNet(nn.Module):
 
 def fast_objective(network: nn.Module, *, draws: int, size: int, samples: int) -> Objective:
     """The training objective with the fast settings."""
-    evaluation, training = searches({**FAST, "draws": draws, "size": size}, samples=samples)
-    return Objective(Canonicalized(network, Rotations(), evaluation, training_search=training), forms=FAST["forms"])
+    evaluation, training = searches("learning draws", {**FAST, "draws": draws, "size": size}, samples=samples)
+    return Objective(Canonicalized(network, Rotations(), evaluation, in_training=training), forms=FAST["forms"])
 
 
 def steps(
@@ -65,7 +65,7 @@ def steps(
 def train(network: nn.Module, options: argparse.Namespace) -> None:
     """An epoch of ModelNet40 with the fast settings, or its first steps."""
     data = modelnet(options.classes, options.points).train
-    clouds = turned(data.points, torch.Generator().manual_seed(options.seed))
+    clouds = randomly_rotated(data.points, torch.Generator().manual_seed(options.seed))
     objective = fast_objective(network, draws=options.draws, size=options.size, samples=len(clouds)).train()
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
     order = torch.randperm(len(data.labels), generator=torch.Generator().manual_seed(options.seed))
@@ -94,7 +94,7 @@ def section(options: argparse.Namespace) -> measure.Section:
     data, network = modelnet(options.classes, options.points).train, PointNet(options.classes)
     chosen = torch.randperm(len(data.labels), generator=torch.Generator().manual_seed(options.seed + 1))
     chosen = chosen[: options.batch]
-    clouds, labels = turned(data.points[chosen], torch.Generator().manual_seed(0)), data.labels[chosen]
+    clouds, labels = randomly_rotated(data.points[chosen], torch.Generator().manual_seed(0)), data.labels[chosen]
     rows = [row("at initialisation", network, clouds, labels, options)]
     train(network, options)
     after = "after one epoch" if options.steps is None else f"after {options.steps} steps"

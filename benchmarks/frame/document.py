@@ -15,7 +15,7 @@ from adacanon.reports.summary import Summary
 from adacanon.runs.runner import summary_of
 from benchmarks.frame import overview
 from benchmarks.frame.measure import Row, text
-from benchmarks.graphs import against_baselines, fast_accuracy, kept_epoch
+from benchmarks.graphs import against_baselines, fast_accuracy, selected_epoch
 from benchmarks.searches import search_errors
 from benchmarks.speed.bench_figure import headlines as headlines_of
 
@@ -30,7 +30,7 @@ def tables() -> dict[str, str]:
     """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
     from_records = {
         module.__name__.rpartition(".")[2]: module
-        for module in (overview, against_baselines, fast_accuracy, kept_epoch)
+        for module in (overview, against_baselines, fast_accuracy, selected_epoch)
     }
     rows = {name: _markdown(module.rows()) for name, module in from_records.items()}
     if BENCH.exists():

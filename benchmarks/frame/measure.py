@@ -46,7 +46,7 @@ CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "processor": time.process
 
 def settings_of(table: Table, row: str, column: str) -> Settings:
     """What the runs of a table in the results folder have, with the choices of that folder."""
-    return table.under(RESULTS).settings(row, column, "cpu")
+    return table.under(RESULTS).settings_of(row, column)
 
 
 def common_options(description: str) -> argparse.ArgumentParser:

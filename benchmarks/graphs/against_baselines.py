@@ -23,7 +23,7 @@ def rows(records: Path = RECORDS) -> list[measure.Row]:
     found: Accuracies = {}
     for record in relevant(table_named(TU.name, records.parent).runs(), records):
         found.setdefault((record["row"], record["column"]), {})[record["split"]] = record["metrics"]["accuracy"]
-    others = [row for row in TU.rows if row != METHOD and any((row, column) in found for column in TU.columns)]
+    others = [row for row in TU.row_names if row != METHOD and any((row, column) in found for column in TU.columns)]
     return [
         {"A-NLSF minus": row, **{column: _difference(found, row, column) for column in TU.columns}} for row in others
     ]

@@ -20,18 +20,18 @@ from adacanon.experiments.graphs.spectral_methods import (
     standardised_nodes,
 )
 from adacanon.experiments.graphs.tu import TU, trained
-from adacanon.experiments.graphs.tu_data import COLUMNS, TUData, parts_of, tu_data
+from adacanon.experiments.graphs.tu_data import COLUMNS, TUData, split_of, tu_data
 from adacanon.graphs.band_frames import band_frames_of
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import coefficients_of, spectra_and_signals
 from adacanon.graphs.eigenbases import redrawn_in_bands, redrawn_in_eigenspaces
 from adacanon.graphs.spectra import Spectrum
 from adacanon.runs.run import Run, Settings
-from adacanon.training.learners import Classifier, Inputs, looked_up
-from adacanon.training.loop import Sitting
+from adacanon.training.learner import Inputs, Learner, looked_up
+from adacanon.training.loop import TrainingControl
 from benchmarks.frame import measure
 
-ROWS = ("A-NLSF", "A-NLSF (plain)")
+ROWS = ("A-NLSF", "A-NLSF (paper)")
 Redraw = Callable[[Spectrum], Spectrum]
 
 
@@ -47,15 +47,15 @@ def redraws(data: TUData, options: Settings, *, seed: int) -> dict[str, Redraw]:
 
 def prepared(row: str, data: TUData, options: Settings, redraw: Redraw) -> Inputs:
     """What the model of a row reads, from redrawn spectra of all graphs."""
-    graphs, train, partition = data.dataset.graphs, parts_of(data, 0).train, partition_of(data, options)
+    graphs, train, partition = data.dataset.graphs, split_of(data, 0).train, partition_of(data, options)
     pairs = [(redraw(spectrum), signal) for spectrum, signal in spectra_and_signals(graphs, options["operator"])]
-    if row == "A-NLSF (plain)":
+    if row == "A-NLSF (paper)":
         return looked_up(scaled_coefficients(coefficients_of(pairs, partition), train))
     frames = band_frames_of(pairs, [graph.edge_index for graph in graphs], partition, width=options["frame"])
     return encoded_inputs(data, frames, standardised_nodes(data, node_signals(data, options["returns"]), train))
 
 
-def logits(learner: Classifier, index: Tensor) -> Tensor:
+def logits(learner: Learner, index: Tensor) -> Tensor:
     learner.module.eval()
     with torch.no_grad():
         return learner.scores(index)
@@ -64,10 +64,9 @@ def logits(learner: Classifier, index: Tensor) -> Tensor:
 def measured(row: str, name: str, *, epochs: int, times: int, seed: int) -> list[measure.Row]:
     """Train one row on one data set and compare its answers, for each way to redraw."""
     options = measure.settings_of(TU, row, name) | {"epochs": epochs}
-    learner, _ = trained(Run.of("tu", row, name, 0, options), Sitting())
-    assert isinstance(learner, Classifier)
+    learner, _ = trained(Run.of("tu", row, name, 0, options), TrainingControl())
     data = tu_data(name, options["features"])
-    test = parts_of(data, 0).test
+    test = split_of(data, 0).test
     before = logits(learner, test)
     rows = []
     for within, redraw in redraws(data, options, seed=seed).items():

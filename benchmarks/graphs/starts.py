@@ -5,14 +5,16 @@ order of their accuracy on the validation part of PROTEINS.
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from adacanon.experiments.graphs.tu import METHODS, RANGES, TU
-from adacanon.experiments.graphs.tu_data import parts_of, tu_data
+from adacanon.experiments.graphs.tu_data import split_of, tu_data
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.training.loop import Parts, Schedule, Sitting
+from adacanon.training.loop import DataSplit, TrainingControl
 from adacanon.training.records import read_records
+from adacanon.training.schedule import Schedule
 from benchmarks.frame import measure
 
 TRIALS = Path(__file__).parents[2] / "results" / "tu-tuning.jsonl"
@@ -31,11 +33,12 @@ def training_loss(row: str, trial: Settings, split: int, epochs: int) -> float:
     """On the training part of a split, from the start that the table's run has."""
     options = {**measure.settings_of(TU, row, TARGET), **trial}
     data = tu_data(TARGET, options["features"])
-    train_part = parts_of(data, split).train
+    train_part = split_of(data, split).train
     nothing = train_part[:0]
-    schedule = Schedule(epochs, options["batch"], options["learning_rate"], options["weight_decay"])
-    run, parts = Run.of(TU.name, row, TARGET, split, options), Parts(train_part, nothing, nothing)
-    _, history = train_seeded(run, lambda: METHODS[row](data, options, train_part, split), parts, schedule, Sitting())
+    schedule = Schedule.of(options, epochs=epochs, patience=None)
+    run, parts = Run.of(TU.name, row, TARGET, split, options), DataSplit(train_part, nothing, nothing)
+    build = partial(METHODS[row], data, options, train_part, split)
+    _, history = train_seeded(run, build, parts, schedule, TrainingControl())
     return history.loss
 
 

@@ -15,7 +15,8 @@ from adacanon.core import Canonicalized
 from adacanon.experiments.graphs import fast_graphs, tu
 from adacanon.experiments.graphs.spectral_methods import SHORT
 from adacanon.runs.run import Run
-from adacanon.training.loop import Learner, Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
 from benchmarks.frame import measure
 
 ROW, DRAWS = "A-NLSF (fast)", 32
@@ -35,8 +36,9 @@ def value(learner: Learner, search: SampleAndRefine, index: Tensor) -> float:
 
 def rows_of(column: str, options: argparse.Namespace) -> list[measure.Row]:
     settings = {**measure.settings_of(fast_graphs.FAST_GRAPHS, ROW, column), "epochs": options.epochs}
-    learner, parts, _ = fast_graphs.trained(Run.of("benchmarks", ROW, column, options.seed, settings), Sitting())
-    index = parts.train
+    run = Run.of("benchmarks", ROW, column, options.seed, settings)
+    learner, split, _ = fast_graphs.trained(run, TrainingControl())
+    index = split.train
     low, high = (value(learner, SampleAndRefine(DRAWS, steps), index) for steps in (0, 5))
     searches = {f"{draws} draws": SampleAndRefine(draws, steps=0) for draws in (DRAWS, 4 * DRAWS, 16 * DRAWS)}
     searches |= {

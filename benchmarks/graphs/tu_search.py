@@ -11,18 +11,18 @@ import sys
 from pathlib import Path
 
 from adacanon.experiments.graphs.tu import METHODS
-from adacanon.experiments.graphs.tu_ablations import SEARCH, TU_SEARCH
-from adacanon.experiments.graphs.tu_data import COLUMNS, parts_of, tu_data
+from adacanon.experiments.graphs.tu_ablations import TU_SEARCH
+from adacanon.experiments.graphs.tu_data import COLUMNS, split_of, tu_data
 from adacanon.experiments.graphs.tu_runtime import epoch_of
 from adacanon.runs.run import Run
-from adacanon.training.loop import Learner
+from adacanon.training.learner import Learner
 from benchmarks.frame import measure
 
 
 def learner_of(row: str, column: str) -> tuple[Run, Learner]:
     options = measure.settings_of(TU_SEARCH, row, column)
     data = tu_data(column, options["features"])
-    learner = METHODS[options["method"]](data, options, parts_of(data, 0).train, 0)
+    learner = METHODS[TU_SEARCH.row(row).method](data, options, split_of(data, 0).train, 0)
     return Run.of("tu-search", row, column, 0, options), learner
 
 
@@ -47,7 +47,7 @@ def in_a_fresh_process(row: str, column: str) -> float:
 
 
 def rows_of(column: str, options: argparse.Namespace) -> list[measure.Row]:
-    actions = {row: epoch_of(*learner_of(row, column)) for row in SEARCH}
+    actions = {row: epoch_of(*learner_of(row, column)) for row in TU_SEARCH.row_names}
     seconds = measure.medians(actions, repetitions=options.repetitions, clock=measure.CLOCKS[options.clock])
     reference = seconds["A-NLSF (sampling)"]
     return [
@@ -58,7 +58,7 @@ def rows_of(column: str, options: argparse.Namespace) -> list[measure.Row]:
             "times sampling": seconds[row] / reference,
             "peak above data, MB": in_a_fresh_process(row, column),
         }
-        for row in SEARCH
+        for row in TU_SEARCH.row_names
     ]
 
 

@@ -15,10 +15,11 @@ from torch import Tensor
 from adacanon.core import Canonicalized, ClassScore, Landscape
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.held_out import HELD_OUT
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from adacanon.folders import cache_folder
 from adacanon.runs.run import Run
-from adacanon.training.loop import Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
 from benchmarks.frame import measure
 
 BATCH, ANCHORS, POINTS = 32, 24, 128
@@ -29,32 +30,32 @@ def section(options: argparse.Namespace) -> measure.Section:
     """No headline: this is why rows are what they are."""
     rows: list[measure.Row] = []
     for name in options.rows:
-        learner = learner_of(name, options.epochs)
-        chosen = learner.data.parts.test[: options.clouds]
+        learner, data = learner_of(name, options.epochs)
+        chosen = data.split.test[: options.clouds]
         for size, anchors in (*((size, ANCHORS) for size in options.sizes), *((POINTS, n) for n in options.anchors)):
-            parts = [one_batch(learner, index, size, anchors) for index in chosen.split(BATCH)]
+            parts = [one_batch(learner, data, index, size, anchors) for index in chosen.split(BATCH)]
             found = {key: float(torch.cat([part[key] for part in parts]).double().mean()) for key in parts[0]}
             passes = anchors * min(size, POINTS) / POINTS
             rows.append({"network": name, "points of the view": size, "anchors": anchors, "passes": passes, **found})
     return {}, rows
 
 
-def learner_of(row: str, epochs: int | None) -> CloudClassifier:
+def learner_of(row: str, epochs: int | None) -> tuple[Learner, RotatedClouds]:
     """What the table has trained, or trained now."""
-    settings = HELD_OUT.settings(row, "accuracy", "cpu")
+    settings = HELD_OUT.settings_of(row, "accuracy")
     run = Run.of(HELD_OUT.name, row, "accuracy", 0, settings if epochs is None else {**settings, "epochs": epochs})
-    sitting = Sitting(cache_folder() / "benchmarks" / f"{run.key}.pt")
-    learner = modelnet.kept_or_trained(run, sitting)
+    control = TrainingControl(cache_folder() / "benchmarks" / f"{run.key}.pt")
+    learner, data = modelnet.kept_or_trained(run, control, HELD_OUT.row(row))
     learner.module.eval()
-    return learner
+    return learner, data
 
 
 @torch.no_grad()
-def one_batch(learner: CloudClassifier, index: Tensor, size: int, anchors: int) -> dict[str, Tensor]:
+def one_batch(learner: Learner, data: RotatedClouds, index: Tensor, size: int, anchors: int) -> dict[str, Tensor]:
     """Every measure for every cloud; of the anchors, so many are drawn."""
     model = learner.module
     assert isinstance(model, Canonicalized)
-    clouds, labels = learner.data.points[index], learner.labels[index]
+    clouds, labels = data.points[index], data.labels[index]
     landscape = Landscape(model.network, model.family, ClassScore(), clouds)
     block = model.family.anchor(clouds).transpose(0, 1)  # type: ignore[union-attr]
     whole = landscape(block)

@@ -77,8 +77,8 @@ def written(results: Path) -> set[tuple[str, int]]:
 def adacanon_run(table: str, row: str, dataset: str) -> Command:
     """The command that anyone would type."""
     program = [sys.executable, "-m", "adacanon.cli", "run", table]
-    choice = ["--rows", row, "--datasets", dataset, "--splits", "1"]
-    manner = ["--threads", "1", "--seconds-between", "0"]
+    choice = ["--rows", row, "--columns", dataset, "--splits", "1"]
+    manner = ["--threads", "1", "--checkpoint-every", "0"]
     return lambda results: [*program, *choice, *manner, "--results", str(results)]
 
 

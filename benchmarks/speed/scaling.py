@@ -27,7 +27,8 @@ from adacanon.experiments.graphs.tu_data import TUData
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.points import Rotations
 from adacanon.points.pointnet import PointNet
-from adacanon.training.loop import Learner, training_epoch
+from adacanon.training.learner import Learner
+from adacanon.training.loop import training_epoch
 from benchmarks.clouds.pointnet_step import fast_objective, step
 from benchmarks.frame import measure
 from benchmarks.graphs.anlsf_epoch import empty_cache

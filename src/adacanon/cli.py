@@ -77,27 +77,28 @@ class Execute:
     """Name of the table, see ``adacanon list``."""
     rows: tuple[str, ...] = ()
     """Only these rows, separated by spaces or commas."""
-    datasets: tuple[str, ...] = ()
-    """Only these columns of the table, separated by spaces or commas."""
+    columns: tuple[str, ...] = ()
+    """Only these columns of the table, such as data sets, separated by spaces or commas."""
     splits: int | None = None
     """This many splits per cell instead of the table's own number."""
-    preset: Preset = "cpu"
-    """Sizes and epochs as they fit on a processor, or as in the paper."""
+    preset: Preset | None = None
+    """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper. The tables toy,
+    toy-strict, toy-sensitivity, tu-runtime, fast-clouds and fast-graphs have one preset only."""
     jobs: int = 1
     """Runs at a time, each in a process with one thread."""
     threads: int = THREADS
     """Threads of torch, if there is one job; two, or ``OMP_NUM_THREADS``."""
-    seconds_between: float = 10.0
-    """Time between two checkpoints of a run."""
+    checkpoint_every: float = 10.0
+    """Seconds between two checkpoints of a run."""
     results: Path = RESULTS
     """Folder of the records, and of the choices of ``tune`` if it holds any."""
 
     def __call__(self) -> int:
         _set_threads(self.threads)
         table, file = _table(self.table, self.results)
-        runs = _runs(table, self.rows, self.datasets, self.splits, self.preset)
+        runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         self.results.mkdir(parents=True, exist_ok=True)
-        failures = run_missing(table, runs, file, jobs=self.jobs, seconds_between=self.seconds_between)
+        failures = run_missing(table, runs, file, jobs=self.jobs, checkpoint_every=self.checkpoint_every)
         if len(failures) < len(runs):
             show_summary(summary_of(table, runs, file))
         return _report_failures(failures)
@@ -115,8 +116,8 @@ class Tune:
     """Name of the table, see ``adacanon list``."""
     rows: tuple[str, ...] = ()
     """Only these rows, separated by spaces or commas."""
-    datasets: tuple[str, ...] = ()
-    """Only these columns of the table, separated by spaces or commas."""
+    columns: tuple[str, ...] = ()
+    """Only these columns of the table, such as data sets, separated by spaces or commas."""
     trials: int = TRIALS
     """Trials per row and column."""
     jobs: int = 1
@@ -126,8 +127,8 @@ class Tune:
 
     def __call__(self) -> int:
         table, _ = _table(self.table, self.results)
-        rows = table.rows_named(_names(self.rows)) or table.rows
-        columns = table.columns_named(_names(self.datasets)) or table.tuned or table.columns
+        rows = table.rows_named(_names(self.rows)) or table.row_names
+        columns = table.columns_named(_names(self.columns)) or table.tuned or table.columns
         self.results.mkdir(parents=True, exist_ok=True)
         records = self.results / f"{table.name}-tuning.jsonl"
         chosen = tune(table_named, table.name, rows, columns, records, jobs=self.jobs, trials=self.trials)
@@ -143,12 +144,13 @@ class Report:
     """Name of the table, see ``adacanon list``."""
     rows: tuple[str, ...] = ()
     """Only these rows, separated by spaces or commas."""
-    datasets: tuple[str, ...] = ()
-    """Only these columns of the table, separated by spaces or commas."""
+    columns: tuple[str, ...] = ()
+    """Only these columns of the table, such as data sets, separated by spaces or commas."""
     splits: int | None = None
     """This many splits per cell instead of the table's own number."""
-    preset: Preset = "cpu"
-    """Whose runs are meant."""
+    preset: Preset | None = None
+    """Whose runs are shown, ``cpu`` by default. The tables toy, toy-strict, toy-sensitivity, tu-runtime, fast-clouds
+    and fast-graphs have one preset only."""
     format: Literal["terminal", "markdown", "html", "json"] = "terminal"
     """What to print."""
     json: bool = False
@@ -160,7 +162,7 @@ class Report:
 
     def __call__(self) -> int:
         table, file = _table(self.table, self.results)
-        runs = _runs(table, self.rows, self.datasets, self.splits, self.preset)
+        runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         summary = summary_of(table, runs, file)
         if not file.exists():
             print(f"There are no records in {file}; see adacanon run --help", file=sys.stderr)
@@ -360,13 +362,15 @@ def _set_threads(threads: int) -> None:
 
 
 def _runs(
-    table: Table, rows: tuple[str, ...], columns: tuple[str, ...], splits: int | None, preset: Preset
+    table: Table, rows: tuple[str, ...], columns: tuple[str, ...], splits: int | None, preset: Preset | None
 ) -> list[Run]:
+    if preset is not None and len(table.presets) == 1:
+        print(f"{table.name} has one preset only: --preset {preset} changes nothing.", file=sys.stderr)
     return table.runs(
         rows=table.rows_named(_names(rows)),
         columns=table.columns_named(_names(columns)),
         splits=splits,
-        preset=preset,
+        preset=preset or "cpu",
     )
 
 

@@ -14,7 +14,7 @@ from benchmarks.speed.bench_figure import GOALS
 from benchmarks.speed.memory import grown
 from benchmarks.speed.scaling import slope
 
-from adacanon.experiments.clouds import modelnet, posed_clouds
+from adacanon.experiments.clouds import modelnet, rotated_clouds
 from cases.small_clouds import small_modelnet
 
 WITHOUT_DATA = ("dgcnn_step", "cloud_networks", "memory", "search_errors", "scaling")
@@ -58,7 +58,7 @@ def test_a_section_without_its_data_is_skipped_and_said_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ADACANON_DATA", str(tmp_path))
-    posed_clouds.modelnet.cache_clear()
+    rotated_clouds.modelnet.cache_clear()
     assert main(["--quick", "--threads", "1", "--only", "pointnet_step", "--output", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "pointnet_step: skipped" in said

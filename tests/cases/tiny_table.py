@@ -11,12 +11,13 @@ from torch import nn
 
 from adacanon.runs.run import Run
 from adacanon.runs.runner import run_missing
-from adacanon.runs.table import Table
-from adacanon.training.learners import Classifier, looked_up
-from adacanon.training.loop import Parts, Schedule, Sitting, train
+from adacanon.runs.table import Row, Table
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import DataSplit, TrainingControl, train
+from adacanon.training.schedule import Schedule
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train and return, if the settings do not say otherwise: raise, wait for a sign, or give that sign and die."""
     options = run.options()
     if options.get("end") == "raises":
@@ -25,22 +26,22 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
         wait_for(Path(options["sign"]))
     torch.manual_seed(run.split)
     x = torch.randn(40, 3)
-    learner = Classifier(nn.Sequential(nn.Dropout(0.2), nn.Linear(3, 2)), (x[:, 0] > 0).long(), looked_up(x))
-    parts = Parts(torch.arange(20), torch.arange(20, 30), torch.arange(30, 40))
-    schedule = Schedule(options["epochs"], 4, learning_rate=1e-2)
+    learner = Learner(nn.Sequential(nn.Dropout(0.2), nn.Linear(3, 2)), (x[:, 0] > 0).long(), looked_up(x))
+    parts = DataSplit(torch.arange(20), torch.arange(20, 30), torch.arange(30, 40))
+    schedule = Schedule.of(options, batch=4, learning_rate=1e-2)
     history = train(
         learner,
         parts,
         schedule,
         generator=torch.Generator().manual_seed(run.split),
-        sitting=sitting,
+        control=control,
     )
     if options.get("end") == "dies":
         Path(options["sign"]).touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    figures = {name: history.kept[name] for name in ("validation_accuracy", "validation_loss")}
+    figures = {name: history.selected[name] for name in ("validation_accuracy", "validation_loss")}
     return {
-        "accuracy": history.kept["test_accuracy"],
+        "accuracy": history.selected["test_accuracy"],
         **figures,
         "train_loss": history.loss,
         "seconds": history.seconds,
@@ -58,7 +59,7 @@ def wait_for(file: Path) -> None:
 TINY = Table(
     name="tiny",
     title="A table",
-    rows=("A", "B"),
+    rows=(Row("A"), Row("B")),
     columns=("accuracy",),
     splits=lambda row, column: 2,
     most_splits=2,
@@ -75,7 +76,7 @@ def main(results: str) -> None:
     """A training of a few seconds that writes its state after every epoch."""
     torch.set_num_threads(1)
     file = Path(results) / "tiny.jsonl"
-    assert run_missing(TINY, [tiny_run("A", 0, epochs=120)], file, show=False, seconds_between=0.0) == []
+    assert run_missing(TINY, [tiny_run("A", 0, epochs=120)], file, show=False, checkpoint_every=0.0) == []
 
 
 if __name__ == "__main__":

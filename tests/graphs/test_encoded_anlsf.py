@@ -391,7 +391,7 @@ def test_a_short_training_on_molecules_is_well_above_chance() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("row", ["A-NLSF", "A-NLSF (plain)"])
+@pytest.mark.parametrize("row", ["A-NLSF", "A-NLSF (paper)"])
 def test_a_model_trained_on_molecules_answers_the_same_in_every_eigenbasis(row: str) -> None:
     from benchmarks.graphs.basis_invariance import measured
 

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import InputError
-from adacanon.experiments.clouds import chairs, modelnet, posed_clouds
+from adacanon.experiments.clouds import chairs, modelnet, rotated_clouds
 from adacanon.points.rotations import rotations_about
 from adacanon.reports.gallery import Gallery, draw, page
 from adacanon.runs.run import Run
 from adacanon.spaces import SO3
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from cases.browser import CHROMIUM, DRIVER, MISSING, Browser, browser
 from cases.small_clouds import POINTS, small_modelnet
 
@@ -190,19 +190,19 @@ class TestPicture:
 class TestChairs:
     @pytest.fixture(autouse=True)
     def small_data(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        for place in (modelnet, posed_clouds):
+        for place in (modelnet, rotated_clouds):
             monkeypatch.setattr(place, "modelnet", lambda classes, points: small_modelnet(test=12))
         monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
 
     def run(self) -> Run:
-        few: dict[str, Any] = {"epochs": 1, "batch": 4, "points": POINTS, "draws": 5, "size": 12, "slots": 2}
-        options = {**modelnet.settings("AC-PointNet", "accuracy", "cpu"), **few}
+        few: dict[str, Any] = {"epochs": 1, "batch": 4, "points": POINTS, "size": 12}
+        options = {**modelnet.MODELNET.settings_of("AC-PointNet", "accuracy"), **few}
         return Run.of("modelnet", "AC-PointNet", "accuracy", 0, options)
 
     def test_it_shows_what_the_network_sees_and_what_it_makes_of_it(self) -> None:
-        gallery = chairs.gallery(self.run(), Sitting(), kind="disc", count=4)
-        learner = modelnet.kept_or_trained(self.run(), Sitting())
-        test = learner.data.points[learner.data.parts.test]
+        gallery = chairs.gallery(self.run(), TrainingControl(), kind="disc", count=4)
+        learner, data = modelnet.kept_or_trained(self.run(), TrainingControl())
+        test = data.points[data.split.test]
         model = learner.module.eval()
         with torch.no_grad():
             scores = model(test)[:, 1]
@@ -217,7 +217,7 @@ class TestChairs:
 
     def test_a_class_that_there_is_not_is_named(self) -> None:
         with pytest.raises(InputError, match="Classes are rod, disc; got 'chair'"):
-            chairs.gallery(self.run(), Sitting())
+            chairs.gallery(self.run(), TrainingControl())
 
     def test_poses_are_found_from_clouds(self, generator: torch.Generator) -> None:
         clouds, poses = torch.randn(5, 20, 3, generator=generator), SO3().sample(5, generator=generator).float()

@@ -39,8 +39,8 @@ class TestReports:
         assert summary.cells["A"]["x"].paper == 95.0
         assert summary.cells["A"]["x"].difference is None
         for name in ("modelnet", "modelnet-z", "modelnet-backbones", "shapenet"):
-            row = TABLES[name].rows[0]
-            cpu, whole = (TABLES[name].settings(row, "", preset) for preset in ("cpu", "paper"))
+            row = TABLES[name].row_names[0]
+            cpu, whole = (TABLES[name].settings_of(row, "", preset) for preset in ("cpu", "paper"))
             assert [TABLES[name].comparable(options) for options in (cpu, whole)] == [False, True]
 
     def test_further_metrics_are_means_under_their_headings(self) -> None:

@@ -15,7 +15,7 @@ from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.graphs.tu import TU
 from adacanon.reports import progress
 from adacanon.runs import runner
-from adacanon.runs.run import Run, Sitting, Training, attempt, checkpoint_of, missing, relevant, taken_over
+from adacanon.runs.run import Run, Training, TrainingControl, attempt, checkpoint_of, missing, relevant, taken_over
 from adacanon.runs.runner import run_missing, summary_of
 from adacanon.runs.table import Table
 from adacanon.training.checkpoint import load_checkpoint
@@ -25,11 +25,11 @@ from cases.tiny_table import TINY, tiny_run
 
 
 def table_of(accuracy: Callable[[Run], float]) -> Table:
-    return replace(TINY, execute=lambda run, sitting: {"accuracy": accuracy(run), "seconds": 1.0})
+    return replace(TINY, execute=lambda run, control: {"accuracy": accuracy(run), "seconds": 1.0})
 
 
 def raises(error: BaseException) -> Training:
-    def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+    def execute(run: Run, control: TrainingControl) -> dict[str, float]:
         raise error
 
     return execute
@@ -101,19 +101,19 @@ class TestMissing:
         run, checkpoint = tiny_run("A", 0), file.parent / "run.pt"
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
         checkpoint.touch()
-        outcome = attempt(lambda run, sitting: {"accuracy": math.nan, "seconds": 1.0}, run, Sitting(checkpoint))
+        outcome = attempt(lambda run, control: {"accuracy": math.nan, "seconds": 1.0}, run, TrainingControl(checkpoint))
         assert "not finite" in outcome.failure
         assert not checkpoint.exists()
 
     @pytest.mark.parametrize("error", [DataError("absent"), InputError("empty"), KeyError("x"), RuntimeError("y")])
     def test_what_a_run_may_end_with_becomes_a_line_of_text(self, error: Exception) -> None:
-        outcome = attempt(raises(error), tiny_run("A", 0), Sitting())
+        outcome = attempt(raises(error), tiny_run("A", 0), TrainingControl())
         assert outcome == (tiny_run("A", 0), None, f"{type(error).__name__}: {error}")
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("disk"), MemoryError()])
     def test_anything_else_ends_the_command(self, error: BaseException) -> None:
         with pytest.raises(type(error)):
-            attempt(raises(error), tiny_run("A", 0), Sitting())
+            attempt(raises(error), tiny_run("A", 0), TrainingControl())
 
     def test_a_record_says_what_was_run_and_with_what(self, file: Path) -> None:
         run = tiny_run("A", 1)
@@ -149,8 +149,8 @@ class TestFullDisk:
 
         epochs: list[int] = []
 
-        def watched(run: Run, sitting: Sitting) -> dict[str, float]:
-            return TINY.execute(run, replace(sitting, on_epoch=lambda epoch, loss: epochs.append(epoch)))
+        def watched(run: Run, control: TrainingControl) -> dict[str, float]:
+            return TINY.execute(run, replace(control, on_epoch=lambda epoch, loss: epochs.append(epoch)))
 
         assert run_missing(replace(TINY, execute=watched), [run], file, show=False) == []
         assert epochs == []
@@ -167,7 +167,7 @@ class TestProcesses:
         file.parent.mkdir()
         beside, dying = tiny_run("A", 0, end="waits", sign=sign), tiny_run("B", 0, end="dies", sign=sign)
         after, failing = tiny_run("A", 1), tiny_run("B", 1, end="raises")
-        failures = run_missing(TINY, [failing, beside, dying, after], file, jobs=2, show=False, seconds_between=0.0)
+        failures = run_missing(TINY, [failing, beside, dying, after], file, jobs=2, show=False, checkpoint_every=0.0)
         assert sorted(map(str, failures)) == [
             "B, accuracy, split 1: its process died, perhaps for lack of memory; the same command goes on from its "
             "checkpoint",
@@ -196,7 +196,7 @@ class TestProcesses:
         assert set(multiprocessing.active_children()) <= before
 
     def test_every_row_can_be_named_on_the_command_line(self) -> None:
-        assert not [row for table in TABLES.values() for row in (*table.rows, *table.columns) if "," in row]
+        assert not [row for table in TABLES.values() for row in (*table.row_names, *table.columns) if "," in row]
 
     def test_the_trainings_of_all_tables_can_be_sent_to_processes(self) -> None:
         for table in TABLES.values():
@@ -229,7 +229,7 @@ class TestTakenOver:
 
     @pytest.mark.parametrize(
         ("table", "row", "method"),
-        [("tu-search", "A-NLSF (refined)", "A-NLSF"), ("tu-node", "Graph", "A-NLSF (plain)")],
+        [("tu-search", "A-NLSF (refined)", "A-NLSF"), ("tu-node", "Graph", "A-NLSF (paper)")],
     )
     def test_a_row_with_equal_settings_is_taken_over_under_its_own_key(self, table: str, row: str, method: str) -> None:
         run, original = self.run_of(table, row), self.tu_record(method)
@@ -250,7 +250,7 @@ class TestTakenOver:
 
     def test_one_of_the_bands_and_one_of_the_operators_is_that_of_tu(self) -> None:
         for table in ("tu-bands", "tu-shift"):
-            found = [taken_over(self.run_of(table, row), [self.tu_record()]) for row in TABLES[table].rows]
+            found = [taken_over(self.run_of(table, row), [self.tu_record()]) for row in TABLES[table].row_names]
             assert [record is None for record in found].count(False) == 1
 
     def test_run_missing_takes_over_before_it_trains(self, tmp_path: Path) -> None:

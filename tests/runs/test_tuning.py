@@ -16,7 +16,7 @@ from adacanon.runs.choices import read_choices, write_choice
 from adacanon.runs.run import Run, execute, taken_over
 from adacanon.runs.table import Table, records_by_row
 from adacanon.runs.tuning import best, study, tune
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import Record, read_records
 from cases.tiny_table import TINY
 
@@ -32,7 +32,7 @@ class Landscape:
         self.trained: list[Run] = []
         self.fails = fails
 
-    def execute(self, run: Run, sitting: Sitting) -> dict[str, float]:
+    def execute(self, run: Run, control: TrainingControl) -> dict[str, float]:
         self.trained.append(run)
         options = run.options()
         if self.fails and options["learning_rate"] == 0.1:
@@ -43,7 +43,7 @@ class Landscape:
 
     @property
     def table(self) -> Table:
-        return replace(TINY, execute=self.execute, space=lambda row: SPACE)
+        return replace(TINY, execute=self.execute, search_space=lambda row: SPACE)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ class TestStudies:
         assert best(SPACE, records)["learning_rate"] < 0.1
 
     def test_a_study_without_any_trial_is_an_error(self, file: Path) -> None:
-        table = replace(Landscape(fails=True).table, space=lambda row: {**SPACE, "learning_rate": [0.1]})
+        table = replace(Landscape(fails=True).table, search_space=lambda row: {**SPACE, "learning_rate": [0.1]})
         with pytest.raises(InputError, match=r"Every trial of A on accuracy failed.*diverged"):
             study(table, "A", "accuracy", file, trials=2)
 
@@ -165,7 +165,7 @@ class TestChoicesOfAFolder:
 
     @pytest.fixture
     def results(self, tmp_path: Path) -> Path:
-        for row in ("GIN", "A-NLSF", "A-NLSF (plain)"):
+        for row in ("GIN", "A-NLSF", "A-NLSF (paper)"):
             for column in self.COLUMNS:
                 write_choice(
                     tmp_path / "chosen.json", row, column, {**read_choices(tu.CHOICES)[row][column], "layers": 77}
@@ -175,10 +175,10 @@ class TestChoicesOfAFolder:
     @pytest.mark.parametrize("name", [name for name, table in TABLES.items() if table.choices is not None])
     def test_every_table_that_reads_choices_reads_them_there(self, name: str, results: Path) -> None:
         table, usual = table_named(name, results), table_named(name)
-        row = next((row for row in ("GIN", "Graph") if row in table.rows), table.rows[0])
+        row = next((row for row in ("GIN", "Graph") if row in table.row_names), table.row_names[0])
         assert set(table.columns) & set(self.COLUMNS)
         for column in set(table.columns) - set(tu.SHARED_CHOICES):
-            own, package = (found.settings(row, column, "cpu") for found in (table, usual))
+            own, package = (found.settings_of(row, column) for found in (table, usual))
             assert own == ({**package, "layers": 77} if column in self.COLUMNS else package)
 
     def test_they_are_all_the_tables_that_follow_the_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ class TestChoicesOfAFolder:
         self, results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setitem(TABLES, "tu", replace(tu.TU, execute=Layers().execute))
-        words = ["tu", "--rows", "GIN", "--datasets", "MUTAG", "--splits", "2", "--results", str(results)]
+        words = ["tu", "--rows", "GIN", "--columns", "MUTAG", "--splits", "2", "--results", str(results)]
         assert main(["run", *words]) == 0
         assert [record["settings"]["layers"] for record in read_records(results / "tu.jsonl")] == [77, 77]
         capsys.readouterr()
@@ -213,7 +213,7 @@ class TestChoicesOfAFolder:
         def run_of(name: str, row: str) -> Run:
             return table_named(name, results).runs(rows=(row,), columns=("MUTAG",), splits=1)[0]
 
-        record = execute(Layers().execute, run_of("tu", "A-NLSF"), Sitting())
+        record = execute(Layers().execute, run_of("tu", "A-NLSF"), TrainingControl())
         assert record["settings"]["layers"] == 77
         assert taken_over(run_of("tu-search", "A-NLSF (refined)"), [record]) is not None
         assert taken_over(table_named("tu-search").runs(rows=("A-NLSF (refined)",))[0], [record]) is None
@@ -228,7 +228,7 @@ class TestChoicesOfAFolder:
 class Layers:
     """Trains nothing: the accuracy is the number of layers."""
 
-    def execute(self, run: Run, sitting: Sitting) -> dict[str, float]:
+    def execute(self, run: Run, control: TrainingControl) -> dict[str, float]:
         return {"accuracy": float(run.options()["layers"]), "seconds": 1.0}
 
 
@@ -241,12 +241,12 @@ CHOSEN = {
 class TestTuSettings:
     def test_nci1_takes_the_choice_of_proteins_and_the_others_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tu, "read_choices", lambda folder: CHOSEN)
-        layers = {column: tu.settings("GIN", column, "cpu")["layers"] for column in tu.COLUMNS}
+        layers = {column: tu.TU.settings_of("GIN", column)["layers"] for column in tu.COLUMNS}
         assert layers == {"MUTAG": 2, "PTC": 3, "ENZYMES": 3, "PROTEINS": 9, "NCI1": 9}
 
     def test_nci1_may_have_a_choice_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tu, "read_choices", lambda folder: CHOSEN)
-        assert tu.settings("MLP", "NCI1", "cpu")["layers"] == 5
+        assert tu.TU.settings_of("MLP", "NCI1")["layers"] == 5
 
     def test_what_was_chosen_before_does_not_enter_a_study(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Otherwise a second call would not find its own records."""
@@ -255,7 +255,7 @@ class TestTuSettings:
             (record,) = study(table, "GIN", "MUTAG", file, trials=1)
             return record
 
-        table = replace(tu.TU, execute=Landscape().table.execute, space=lambda row: SPACE)
+        table = replace(tu.TU, execute=Landscape().table.execute, search_space=lambda row: SPACE)
         monkeypatch.setattr(tu, "read_choices", lambda folder: {})
         before = trial()
         monkeypatch.setattr(tu, "read_choices", lambda folder: CHOSEN)
@@ -264,9 +264,9 @@ class TestTuSettings:
     def test_the_ranges_are_those_of_the_paper_or_narrower(self) -> None:
         paper = {"learning_rate": {1e-2, 1e-3, 1e-4}, "weight_decay": {1e-2, 1e-3, 1e-4}, "layers": set(range(2, 10))}
         for row in tu.TU.rows:
-            space = tu.space(row)
+            space = tu.search_space(row)
             assert all(set(space[name]) <= values for name, values in paper.items())
-        assert set(tu.space("GIN")) == set(paper)
+        assert set(tu.search_space(tu.TU.row("GIN"))) == set(paper)
 
 
 def test_columns_that_take_the_choice_of_another_have_no_study(tmp_path: Path) -> None:

@@ -13,7 +13,14 @@ from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.experiments.clouds.stability import STABILITY
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.graphs.tu import TU
-from adacanon.experiments.graphs.tu_ablations import TU_ATTRIBUTES, TU_BANDS, TU_LEVERS, TU_NODE, TU_SEARCH, TU_SHIFT
+from adacanon.experiments.graphs.tu_ablations import (
+    TU_ATTRIBUTES,
+    TU_BANDS,
+    TU_COMPONENTS,
+    TU_NODE,
+    TU_SEARCH,
+    TU_SHIFT,
+)
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.experiments.images.cifar import CIFAR
 from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST
@@ -22,7 +29,7 @@ from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY
 from adacanon.runs.published import read_published
 from adacanon.runs.table import Table
 
-_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_LEVERS, TU_RUNTIME)
+_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME)
 _CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET, STABILITY, CONTINUITY, INVARIANCE, HELD_OUT)
 _IMAGES = (CIFAR, ROTATED_MNIST)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)

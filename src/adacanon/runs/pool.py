@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from adacanon.runs.run import Outcome, Run, Training, attempt, checkpoint_of
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 
 def in_processes(
-    training: Training, todo: list[Run], folder: Path, *, jobs: int, seconds_between: float = 10.0
+    training: Training, todo: list[Run], folder: Path, *, jobs: int, checkpoint_every: float = 10.0
 ) -> Generator[Outcome, None, None]:
     """Outcomes as they come.
 
@@ -28,7 +28,7 @@ def in_processes(
     """
     while todo:
         left: list[Run] = []
-        for outcome in _pooled(training, todo, folder, jobs, seconds_between):
+        for outcome in _pooled(training, todo, folder, jobs, checkpoint_every):
             if outcome.failure == _DIED:
                 left.append(outcome.run)
             else:
@@ -36,15 +36,15 @@ def in_processes(
         left.sort(key=todo.index)  # those that ran are the first
         suspects, todo = left[:jobs], left[jobs:]
         for run in suspects:
-            yield from _pooled(training, [run], folder, 1, seconds_between)
+            yield from _pooled(training, [run], folder, 1, checkpoint_every)
 
 
 _DIED = "its process died, perhaps for lack of memory; the same command goes on from its checkpoint"
 
 
-def _pooled(training: Training, todo: list[Run], folder: Path, jobs: int, seconds_between: float) -> Iterator[Outcome]:
+def _pooled(training: Training, todo: list[Run], folder: Path, jobs: int, checkpoint_every: float) -> Iterator[Outcome]:
     with process_pool(jobs) as pool:
-        futures = {pool.submit(_outcome, training, run, folder, seconds_between): run for run in todo}
+        futures = {pool.submit(_outcome, training, run, folder, checkpoint_every): run for run in todo}
         for future in as_completed(futures):
             try:
                 yield future.result()
@@ -85,5 +85,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _outcome(training: Training, run: Run, folder: Path, seconds_between: float) -> Outcome:
-    return attempt(training, run, Sitting(checkpoint_of(run, folder), seconds_between))
+def _outcome(training: Training, run: Run, folder: Path, checkpoint_every: float) -> Outcome:
+    return attempt(training, run, TrainingControl(checkpoint_of(run, folder), checkpoint_every))

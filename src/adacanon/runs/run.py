@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from adacanon.errors import AdacanonError, ScoreError
 from adacanon.training.checkpoint import remove_checkpoint
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import Record, read_records, versions
 
 Settings = dict[str, Any]
@@ -50,8 +50,8 @@ class Run:
         return json.loads(self.settings)
 
 
-Training = Callable[[Run, Sitting], dict[str, float]]
-"""Trains one run and returns its metrics, with "seconds" for the time that it took in all sittings."""
+Training = Callable[[Run, TrainingControl], dict[str, float]]
+"""Trains one run and returns its metrics, with "seconds" for the time that it took, interruptions aside."""
 
 
 class Outcome(NamedTuple):
@@ -62,21 +62,21 @@ class Outcome(NamedTuple):
     failure: str
 
 
-def attempt(training: Training, run: Run, sitting: Sitting) -> Outcome:
+def attempt(training: Training, run: Run, control: TrainingControl) -> Outcome:
     """Train a run, and turn its failure into a line of text."""
     try:
-        return Outcome(run, execute(training, run, sitting), "")
+        return Outcome(run, execute(training, run, control), "")
     except FAILURES as error:
         return Outcome(run, None, f"{type(error).__name__}: {error}")
 
 
-def execute(training: Training, run: Run, sitting: Sitting) -> Record:
+def execute(training: Training, run: Run, control: TrainingControl) -> Record:
     """Train a run and return its record."""
-    metrics = dict(training(run, sitting))
+    metrics = dict(training(run, control))
     diverged = [name for name, value in metrics.items() if not math.isfinite(value)]
     if diverged:
-        if sitting.checkpoint is not None:  # the training is over: nothing is left to go on from
-            remove_checkpoint(sitting.checkpoint)
+        if control.checkpoint is not None:  # the training is over: nothing is left to go on from
+            remove_checkpoint(control.checkpoint)
         raise ScoreError(f"The run ended with {', '.join(diverged)} not finite. Hint: lower the learning rate")
     seconds = round(metrics.pop("seconds"), 2)
     return {

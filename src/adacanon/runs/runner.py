@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from adacanon.errors import InputError
 from adacanon.reports.progress import progress_bars, progress_line, progress_lines
 from adacanon.reports.summary import Summary, summarise
+from adacanon.runs.notes import read_notes
 from adacanon.runs.pool import in_processes
 from adacanon.runs.run import Outcome, Run, attempt, checkpoint_of, missing, relevant, taken_over
 from adacanon.runs.table import Table
 from adacanon.training.checkpoint import remove_checkpoint
-from adacanon.training.loop import OnEpoch, Sitting
+from adacanon.training.loop import OnEpoch, TrainingControl
 from adacanon.training.records import append_record, read_records
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ class Failure(NamedTuple):
 
 
 def run_missing(
-    table: Table, runs: list[Run], file: Path, *, jobs: int = 1, show: bool = True, seconds_between: float = 10.0
+    table: Table, runs: list[Run], file: Path, *, jobs: int = 1, show: bool = True, checkpoint_every: float = 10.0
 ) -> list[Failure]:
     """Execute what has no record yet; returns what failed.
 
     Args:
         jobs: runs at a time; more than one go to processes of their own with one thread each.
-        seconds_between: time between two checkpoints of a run.
+        checkpoint_every: time between two checkpoints of a run.
     """
     if jobs < 1:
         raise InputError(f"At least one run is done at a time, got jobs={jobs}")
@@ -49,9 +50,9 @@ def run_missing(
     with progress_bars(show=show) as progress:
         overall = progress.add_task(table.name, total=len(runs), completed=len(runs) - len(todo))
         if jobs > 1:
-            source = in_processes(table.execute, todo, folder, jobs=jobs, seconds_between=seconds_between)
+            source = in_processes(table.execute, todo, folder, jobs=jobs, checkpoint_every=checkpoint_every)
         else:
-            source = _one_by_one(table, todo, folder, seconds_between, progress)
+            source = _one_by_one(table, todo, folder, checkpoint_every, progress)
         with closing(source) as outcomes:
             for run, record, failure in outcomes:
                 if record is None:
@@ -66,7 +67,7 @@ def run_missing(
 
 def _take_over(table: Table, runs: list[Run], file: Path) -> None:
     """What another table has run already is not run again."""
-    others = read_records(file.with_name(f"{table.shares}.jsonl")) if table.shares else []
+    others = read_records(file.with_name(f"{table.reuses}.jsonl")) if table.reuses else []
     for run in missing(runs, file) if others else []:
         record = taken_over(run, others)
         if record is not None:
@@ -74,9 +75,9 @@ def _take_over(table: Table, runs: list[Run], file: Path) -> None:
 
 
 def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
-    """The figures of these runs beside the paper's, with the table's notes or others."""
+    """The figures of these runs beside the paper's, with the notes beside the records, or others."""
     expected: dict[tuple[str, str], int] = {}
-    for row in table.rows:
+    for row in table.row_names:
         for column in table.columns:
             count = sum(run.row == row and run.column == column for run in runs)
             expected |= {(row, column): count} if count else {}
@@ -85,20 +86,20 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
         relevant(runs, file),
         expected=expected,
         published=table.published,
-        notes=table.notes if notes is None else notes,
+        notes=read_notes(file.parent, table.name) if notes is None else notes,
         metric=table.metric,
-        also=table.also,
+        also=table.extra_metrics,
         comparable=all(table.comparable(run.options()) for run in runs),
     )
 
 
 def _one_by_one(
-    table: Table, todo: list[Run], folder: Path, seconds_between: float, progress: "Progress"
+    table: Table, todo: list[Run], folder: Path, checkpoint_every: float, progress: "Progress"
 ) -> Generator[Outcome, None, None]:
     for run in todo:
         task = progress.add_task(run.name, total=run.options().get("epochs"))
-        sitting = Sitting(checkpoint_of(run, folder), seconds_between, _advance(progress, task, run))
-        yield attempt(table.execute, run, sitting)
+        control = TrainingControl(checkpoint_of(run, folder), checkpoint_every, _advance(progress, task, run))
+        yield attempt(table.execute, run, control)
         progress.remove_task(task)
 
 

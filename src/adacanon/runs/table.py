@@ -1,6 +1,6 @@
-"""A table: what its rows and columns are, how a cell is computed, and what to know when reading it."""
+"""A table and its rows: records that say what is compared, and how a cell is computed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,32 @@ class Preparation(Protocol):
 
 
 @dataclass(frozen=True)
+class Row:
+    """One row of a table. Its name is for people: it is looked up, and nothing is read from its spelling.
+
+    Attributes:
+        method: what is built, a name in the table's dictionary of builders.
+        backbone: the network inside a method that is put around networks.
+        base: the row of another table whose network or settings this row takes over.
+        search: the kind of search by preset, for methods that search.
+        settings: what the row has of its own in every preset.
+        preset_settings: what it has in one preset only.
+    """
+
+    name: str
+    method: str = ""
+    backbone: str = ""
+    base: str = ""
+    search: Mapping[str, str] = field(default_factory=dict, hash=False)
+    settings: Settings = field(default_factory=dict, hash=False)
+    preset_settings: Mapping[str, Settings] = field(default_factory=dict, hash=False)
+
+    def own_settings(self, preset: str) -> Settings:
+        """What the row has of its own in a preset."""
+        return {**self.settings, **self.preset_settings.get(preset, {})}
+
+
+@dataclass(frozen=True)
 class Table:
     """A table of the paper: what its rows and columns are, how a cell is computed, and what to know when reading it.
 
@@ -30,40 +56,54 @@ class Table:
             with the package's as default, where there are choices.
         execute: trains one run; a function of a module, because processes find it by name.
         metric: which of the metrics the table shows.
-        also: further metrics of a report, by heading.
-        shares: a table whose records are taken over where method and settings are the same.
+        extra_metrics: further metrics of a report, with their headings.
+        reuses: a table whose records are taken over where method and settings are the same.
         choices: the folder of the package's own choices, where settings depend on what studies have chosen.
         published: the figures that the paper prints.
         aliases: other names of columns, such as those of files.
+        presets: the presets that differ; one name if the settings are the same for all.
         tuned: the columns that have studies, if not all.
-        space: the hyperparameters of a row and their values, where they are chosen by a study.
+        search_space: the hyperparameters of a row and their values, where they are chosen by a study.
         prepare: computes what the runs share, before the first of them.
         comparable: whether figures with these settings may be subtracted from the paper's.
     """
 
     name: str
     title: str
-    rows: tuple[str, ...]
+    rows: tuple[Row, ...]
     columns: tuple[str, ...]
-    splits: Callable[[str, str], int]
+    splits: Callable[[Row, str], int]
     most_splits: int
     settings: Callable[..., Settings]
     execute: Training
-    notes: tuple[str, ...] = ()
     metric: str = "accuracy"
-    also: tuple[tuple[str, str], ...] = ()
-    space: Callable[[str], dict[str, list[Any]]] | None = None
-    shares: str | None = None
+    extra_metrics: tuple[tuple[str, str], ...] = ()
+    search_space: Callable[[Row], dict[str, list[Any]]] | None = None
+    reuses: str | None = None
     choices: Path | None = None
     published: Published = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    presets: tuple[str, ...] = ("cpu", "paper")
     tuned: tuple[str, ...] = ()
     prepare: Preparation | None = None
     comparable: Callable[[Settings], bool] = lambda settings: True
 
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """In the order of the table."""
+        return tuple(row.name for row in self.rows)
+
+    def row(self, name: str) -> Row:
+        """The row of that name."""
+        return row_named(self.rows, name)
+
+    def settings_of(self, name: str, column: str, preset: str = "cpu") -> Settings:
+        """Everything that the result in a cell depends on, for the row of that name."""
+        return self.settings(self.row(name), column, preset)
+
     def rows_named(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Rows as the table spells them, whatever the case in which their names came."""
-        return _spelled(f"Rows of {self.name}", self.rows, names)
+        return _spelled(f"Rows of {self.name}", self.row_names, names)
 
     def columns_named(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Columns as the table spells them, also by other names that they have."""
@@ -87,19 +127,27 @@ class Table:
         if splits is not None and not 1 <= splits <= self.most_splits:
             raise InputError(f"{self.name} has splits 1 to {self.most_splits}, got {splits}")
         return [
-            Run.of(self.name, row, column, split, self.settings(row, column, preset))
+            Run.of(self.name, row.name, column, split, self.settings(row, column, preset))
             for column in columns or self.columns
             for split in range(self.most_splits)
-            for row in rows or self.rows
+            for row in map(self.row, rows or self.row_names)
             if split < (splits or self.splits(row, column))
         ]
+
+
+def row_named(rows: Iterable[Row], name: str) -> Row:
+    """The row of that name among some rows."""
+    known = {row.name: row for row in rows}
+    if name not in known:
+        raise UnknownNameError(f"Rows are {', '.join(known)}; got {name!r}")
+    return known[name]
 
 
 def records_by_row(table: Table, file: Path) -> dict[str, tuple[int, int]]:
     """For every row, how many of its runs have a record and how many there are."""
     runs = table.runs()
     todo = set(missing(runs, file))
-    rows = {row: [run in todo for run in runs if run.row == row] for row in table.rows}
+    rows = {row: [run in todo for run in runs if run.row == row] for row in table.row_names}
     return {row: (missed.count(False), len(missed)) for row, missed in rows.items()}
 
 

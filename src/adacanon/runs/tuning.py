@@ -20,7 +20,7 @@ from adacanon.training.records import Record
 TRIALS = 12
 SPLIT = 0
 LIMITS: Settings = {"epochs": 100, "patience": 25}
-Space = dict[str, list[Any]]
+SearchSpace = dict[str, list[Any]]
 """The values that each hyperparameter may take."""
 
 
@@ -45,7 +45,7 @@ def tune(
     chosen = chosen_file(file.parent)
     pairs = [(row, column) for column in columns for row in rows]
     for (row, column), records in zip(pairs, _studies(find, name, pairs, file, jobs, trials), strict=True):
-        choice = best(_space(table, row), records)
+        choice = best(_search_space(table, row), records)
         write_choice(chosen, row, column, choice)
         accuracy = max(record["metrics"]["validation_accuracy"] for record in records)
         print(f"{row}, {column}: {choice}, validation accuracy {accuracy:.1f}", flush=True)
@@ -71,17 +71,17 @@ def _study_named(find: Find, name: str, row: str, column: str, file: Path, trial
     return study(find(name), row, column, file, trials=trials)
 
 
-def _space(table: Table, row: str) -> Space:
-    if table.space is None:
+def _search_space(table: Table, row: str) -> SearchSpace:
+    if table.search_space is None:
         raise InputError(f"{table.name} has no hyperparameters to choose")
-    return table.space(row)
+    return table.search_space(table.row(row))
 
 
 def study(table: Table, row: str, column: str, file: Path, *, trials: int = TRIALS) -> list[Record]:
     """Run what is missing of a study and return the records of its trials in order; failed trials are left out."""
-    space, records, failures = _space(table, row), list[Record](), list[Failure]()
+    space, records, failures = _search_space(table, row), list[Record](), list[Failure]()
     for number in range(trials):
-        options = {**table.settings(row, column, "cpu"), **LIMITS, **_proposal(space, records, number), "trial": number}
+        options = {**table.settings_of(row, column), **LIMITS, **_proposal(space, records, number), "trial": number}
         run = Run.of(f"{table.name}-tuning", row, column, SPLIT, options)
         failures += run_missing(table, [run], file, show=False)
         records += relevant([run], file)
@@ -92,13 +92,13 @@ def study(table: Table, row: str, column: str, file: Path, *, trials: int = TRIA
     return records
 
 
-def best(space: Space, records: list[Record]) -> Settings:
+def best(space: SearchSpace, records: list[Record]) -> Settings:
     """The values of the trial with the best validation accuracy, ties broken by validation loss."""
     winner = max(records, key=lambda r: (r["metrics"]["validation_accuracy"], -r["metrics"]["validation_loss"]))
     return {name: winner["settings"][name] for name in space}
 
 
-def _proposal(space: Space, records: list[Record], number: int) -> Settings:
+def _proposal(space: SearchSpace, records: list[Record], number: int) -> Settings:
     """The next trial of a study that knows the records so far."""
     import optuna
 

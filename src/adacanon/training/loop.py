@@ -1,93 +1,37 @@
 """The training loop: one for every method, so that rows of a table differ in the method alone."""
 
 import copy
-import math
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LRScheduler
 
 from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
+from adacanon.training.learner import Learner
+from adacanon.training.schedule import Schedule
 
 OnEpoch = Callable[[int, float], None]
 
 
-class Learner(Protocol):
-    """A method on a data set: it knows its parameters, its labels, its scores and its loss."""
-
-    @property
-    def module(self) -> nn.Module:
-        """The parameters and the training flag."""
-
-    @property
-    def labels(self) -> Tensor:
-        """The class of every sample."""
-
-    def scores(self, index: Tensor) -> Tensor:
-        """Class scores (len(index), classes)."""
-
-    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """The loss, a scalar."""
-
-    def loss(self, index: Tensor) -> Tensor:
-        """The loss that is trained on; not always that of all scores."""
-
-
 @dataclass(frozen=True)
-class Schedule:
-    """Adam, or gradient descent with momentum, over shuffled batches.
-
-    Attributes:
-        epochs: at most this many.
-        patience: stop after this many epochs without a better one on the validation part; None never stops early.
-        cosine: let the learning rate fall along half a cosine, epoch by epoch.
-        last_rate: what it falls to.
-        halved_every: epochs after which the learning rate is halved, again and again.
-        momentum: of stochastic gradient descent; None means Adam.
-    """
-
-    epochs: int
-    batch: int
-    learning_rate: float
-    weight_decay: float = 0.0
-    patience: int | None = None
-    cosine: bool = False
-    last_rate: float = 0.0
-    halved_every: int | None = None
-    momentum: float | None = None
-
-    def rate(self, epoch: int) -> float:
-        """The learning rate after ``epoch`` epochs."""
-        share = (1 + math.cos(math.pi * epoch / self.epochs)) / 2 if self.cosine else 1.0
-        halvings = epoch // self.halved_every if self.halved_every else 0
-        return (self.last_rate + (self.learning_rate - self.last_rate) * share) * 0.5**halvings
-
-    def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
-        """For the parameters of a module."""
-        rate, decay = self.learning_rate, self.weight_decay
-        if self.momentum is None:
-            return torch.optim.Adam(module.parameters(), lr=rate, weight_decay=decay)
-        return torch.optim.SGD(module.parameters(), lr=rate, momentum=self.momentum, weight_decay=decay)
-
-
-@dataclass(frozen=True)
-class Sitting:
+class TrainingControl:
     """How a training is carried out, which never changes its result.
 
     Attributes:
         checkpoint: where its state goes now and then, if anywhere.
-        seconds_between: time between two checkpoints.
+        checkpoint_every: seconds between two checkpoints.
         on_epoch: called with the number of epochs done and the loss.
-        until: the sitting ends after so many epochs of the training, and another one goes on; None goes to the end.
+        until: stop after this many epochs of the training, which a later call goes on with; None goes to the end.
     """
 
     checkpoint: Path | None = None
-    seconds_between: float = 10.0
+    checkpoint_every: float = 10.0
     on_epoch: OnEpoch = lambda epoch, loss: None
     until: int | None = None
 
@@ -97,7 +41,7 @@ class Sitting:
 
 
 @dataclass(frozen=True)
-class Parts:
+class DataSplit:
     """Indices of the training, validation and test samples; an empty validation part means that nothing is chosen."""
 
     train: Tensor
@@ -112,16 +56,16 @@ class History:
     Attributes:
         epoch: epochs done.
         loss: mean training loss of the last epoch.
-        kept: the epoch of best validation accuracy, ties broken by validation loss.
+        selected: the epoch of best validation accuracy, ties broken by validation loss.
         smallest: the epoch of smallest validation loss.
         best_test: the largest test accuracy of any epoch; nothing is chosen by it, it is reported as what it is.
-        weights: the parameters of the kept epoch.
-        seconds: time spent, over all sittings.
+        weights: the parameters of the selected epoch.
+        seconds: time spent, over all calls.
     """
 
     epoch: int = 0
     loss: float = float("nan")
-    kept: dict[str, float] = field(default_factory=dict)
+    selected: dict[str, float] = field(default_factory=dict)
     smallest: dict[str, float] = field(default_factory=dict)
     best_test: float = 0.0
     weights: dict[str, Tensor] = field(default_factory=dict)
@@ -130,8 +74,8 @@ class History:
     def observe(self, now: dict[str, float], module: nn.Module) -> None:
         """Take in the validation and test figures after an epoch."""
         rank = (now["validation_accuracy"], -now["validation_loss"])
-        if not self.kept or rank > (self.kept["validation_accuracy"], -self.kept["validation_loss"]):
-            self.kept = now
+        if not self.selected or rank > (self.selected["validation_accuracy"], -self.selected["validation_loss"]):
+            self.selected = now
             self.weights = copy.deepcopy(module.state_dict())
         if not self.smallest or now["validation_loss"] < self.smallest["validation_loss"]:
             self.smallest = now
@@ -139,43 +83,43 @@ class History:
 
     def patient(self, schedule: Schedule) -> bool:
         """Whether another epoch is due."""
-        waited = self.epoch - self.kept["epoch"] if self.kept and schedule.patience is not None else 0
+        waited = self.epoch - self.selected["epoch"] if self.selected and schedule.patience is not None else 0
         return self.epoch < schedule.epochs and (schedule.patience is None or waited < schedule.patience)
 
 
 def train(
     learner: Learner,
-    parts: Parts,
+    split: DataSplit,
     schedule: Schedule,
     *,
     generator: torch.Generator,
-    sitting: Sitting | None = None,
+    control: TrainingControl | None = None,
 ) -> History:
-    """Train, and leave the parameters of the kept epoch in the module (of the last one without a validation part).
+    """Train, and leave the parameters of the selected epoch in the module (of the last one without a validation part).
 
     With a checkpoint the whole state is written there now and then. A later call with the same arguments goes on from
     it and, on one thread, ends with the same parameters as if nothing had happened. The file stays after the last
     epoch: whoever stores the outcome removes it then.
     """
     optimizer = schedule.optimizer(learner.module)
-    sitting = sitting or Sitting()
-    history = _resumed(sitting.checkpoint, learner, optimizer, generator)
+    state = _State(learner.module, optimizer, schedule.rates(optimizer), generator)
+    control = control or TrainingControl()
+    history = state.resumed(control.checkpoint)
     before, begin = history.seconds, time.perf_counter()
     saved = begin
-    while history.patient(schedule) and sitting.lasts(history.epoch):
-        for group in optimizer.param_groups:
-            group["lr"] = schedule.rate(history.epoch)
-        history.loss = training_epoch(learner, optimizer, parts.train, schedule.batch, generator)
+    while history.patient(schedule) and control.lasts(history.epoch):
+        history.loss = training_epoch(learner, optimizer, split.train, schedule.batch, generator)
+        state.rates.step()
         history.epoch += 1
-        if len(parts.validation):
-            history.observe(_figures(learner, parts, schedule.batch, history.epoch), learner.module)
-        sitting.on_epoch(history.epoch, history.loss)
+        if len(split.validation):
+            history.observe(_figures(learner, split, schedule.batch, history.epoch), learner.module)
+        control.on_epoch(history.epoch, history.loss)
         now = time.perf_counter()
         history.seconds = before + now - begin
-        ends = not (history.patient(schedule) and sitting.lasts(history.epoch))
-        due = now - saved >= sitting.seconds_between or ends
-        if sitting.checkpoint is not None and due:
-            save_checkpoint(sitting.checkpoint, _state(learner, optimizer, generator, history))
+        ends = not (history.patient(schedule) and control.lasts(history.epoch))
+        due = now - saved >= control.checkpoint_every or ends
+        if control.checkpoint is not None and due:
+            save_checkpoint(control.checkpoint, state.saved(history))
             saved = time.perf_counter()
     if history.weights:
         learner.module.load_state_dict(history.weights)
@@ -205,11 +149,11 @@ def stratified_folds(labels: Tensor, count: int, *, generator: torch.Generator) 
     return [(torch.cat([p for j, p in enumerate(parts) if j != i]), part) for i, part in enumerate(parts)]
 
 
-def random_parts(samples: int, *, seed: int, held_out: float = 0.1) -> Parts:
+def random_split(samples: int, *, seed: int, held_out: float = 0.1) -> DataSplit:
     """A random division into training, validation and test part, the last two of equal size."""
     order = torch.randperm(samples, generator=torch.Generator().manual_seed(seed))
     size = max(1, round(held_out * samples))
-    return Parts(order[2 * size :], order[size : 2 * size], order[:size])
+    return DataSplit(order[2 * size :], order[size : 2 * size], order[:size])
 
 
 def training_epoch(
@@ -227,42 +171,49 @@ def training_epoch(
     return float(torch.stack(losses).mean())
 
 
-def _figures(learner: Learner, parts: Parts, batch: int, epoch: int) -> dict[str, float]:
-    validation_accuracy, validation_loss = evaluate(learner, parts.validation, batch=batch)
+def _figures(learner: Learner, split: DataSplit, batch: int, epoch: int) -> dict[str, float]:
+    validation_accuracy, validation_loss = evaluate(learner, split.validation, batch=batch)
     return {
         "epoch": float(epoch),
         "validation_accuracy": validation_accuracy,
         "validation_loss": validation_loss,
-        "test_accuracy": accuracy(learner, parts.test, batch=batch),
+        "test_accuracy": accuracy(learner, split.test, batch=batch),
     }
 
 
-def _state(
-    learner: Learner, optimizer: torch.optim.Optimizer, generator: torch.Generator, history: History
-) -> dict[str, Any]:
-    return {
-        "module": learner.module.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "generator": generator.get_state(),
-        "torch": torch.get_rng_state(),
-        "history": vars(history),
-    }
+@dataclass(frozen=True)
+class _State:
+    """Everything that changes while a training goes on."""
 
+    module: nn.Module
+    optimizer: torch.optim.Optimizer
+    rates: LRScheduler
+    generator: torch.Generator
 
-def _resumed(
-    checkpoint: Path | None, learner: Learner, optimizer: torch.optim.Optimizer, generator: torch.Generator
-) -> History:
-    state = None if checkpoint is None else load_checkpoint(checkpoint)
-    if state is None:
-        return History()
-    if _shapes(state["module"]) != _shapes(learner.module.state_dict()):
-        warnings.warn(f"The checkpoint {checkpoint} is of another network; the training starts anew", stacklevel=3)
-        return History()
-    learner.module.load_state_dict(state["module"])
-    optimizer.load_state_dict(state["optimizer"])
-    generator.set_state(state["generator"])
-    torch.set_rng_state(state["torch"])
-    return History(**state["history"])
+    def saved(self, history: History) -> dict[str, Any]:
+        return {
+            "module": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "rates": self.rates.state_dict(),
+            "generator": self.generator.get_state(),
+            "torch": torch.get_rng_state(),
+            "history": vars(history),
+        }
+
+    def resumed(self, checkpoint: Path | None) -> History:
+        """What a checkpoint knows, after which the training goes on from it; nothing if there is none that fits."""
+        state = None if checkpoint is None else load_checkpoint(checkpoint)
+        if state is None:
+            return History()
+        if "rates" not in state or _shapes(state["module"]) != _shapes(self.module.state_dict()):
+            warnings.warn(f"The checkpoint {checkpoint} is of another network; the training starts anew", stacklevel=3)
+            return History()
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.rates.load_state_dict(state["rates"])
+        self.generator.set_state(state["generator"])
+        torch.set_rng_state(state["torch"])
+        return History(**state["history"])
 
 
 def _shapes(weights: dict[str, Any]) -> dict[str, torch.Size | None]:

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from adacanon import Canonicalized
 from adacanon.baselines.clouds.pca_frames import PCAAligned
 from adacanon.errors import DataError, InputError, UnknownNameError
-from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet, posed_clouds, stability
+from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet, rotated_clouds, stability
 from adacanon.experiments.clouds import figures as cloud_figures
-from adacanon.experiments.clouds.continuity import CONTINUITY, FIXED, RANDOM, network_row
+from adacanon.experiments.clouds.continuity import CONTINUITY, RANDOM
 from adacanon.experiments.clouds.figures import write_figure
 from adacanon.experiments.clouds.invariance import ALIGNED, INVARIANCE, OWN, SEARCHES, rotation_errors, searched
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, Course, curve
@@ -23,7 +23,7 @@ from adacanon.runs import trained_networks as kept
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.runner import run_missing, summary_of
 from adacanon.spaces import SO3
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import append_record, read_records
 from cases.small_clouds import POINTS, small_modelnet
 
@@ -54,11 +54,11 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def network_settings(row: str) -> Settings:
-    full = modelnet.settings(row, "accuracy", "cpu")
+    full = modelnet.MODELNET.settings_of(row, "accuracy")
     return {**full, **FEW, **{name: value for name, value in SMALL.items() if name in full}}
 
 
-SETTINGS = {row: network_settings(row) for row in modelnet.ROWS}
+SETTINGS = {row: network_settings(row) for row in modelnet.MODELNET.row_names}
 
 
 def network_run(row: str, **other: Any) -> Run:
@@ -68,48 +68,48 @@ def network_run(row: str, **other: Any) -> Run:
 class TestKeptNetworks:
     def test_a_run_leaves_its_network_and_the_next_one_reads_it(self, trainings: list[str]) -> None:
         run = network_run("AC-PointNet")
-        first = modelnet.kept_or_trained(run, Sitting())
-        again = modelnet.kept_or_trained(run, Sitting())
+        first, data = modelnet.kept_or_trained(run, TrainingControl())
+        again, _ = modelnet.kept_or_trained(run, TrainingControl())
         assert trainings == ["AC-PointNet"]
-        x = first.data.points[first.data.parts.test]
+        x = data.points[data.split.test]
         with torch.no_grad():
             assert torch.equal(again.module.eval()(x), first.module.eval()(x))
 
     def test_the_table_keeps_what_the_figures_read(self, trainings: list[str]) -> None:
         run = network_run("PointNet")
-        modelnet.execute(run, Sitting())
-        modelnet.kept_or_trained(run, Sitting())
+        modelnet.execute(run, TrainingControl())
+        modelnet.kept_or_trained(run, TrainingControl())
         assert trainings == ["PointNet"]
 
     def test_other_settings_are_another_network(self, trainings: list[str]) -> None:
         for epochs in (1, 2):
-            modelnet.kept_or_trained(network_run("PointNet", epochs=epochs), Sitting())
+            modelnet.kept_or_trained(network_run("PointNet", epochs=epochs), TrainingControl())
         assert len(trainings) == 2
 
     def test_other_data_are_another_network(self, trainings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         """Settings name neither the file nor the shapes that it holds."""
         for data in (small_modelnet(8), small_modelnet(10), small_modelnet(8)):
             monkeypatch.setattr(modelnet, "modelnet", lambda classes, points, data=data: data)
-            modelnet.kept_or_trained(network_run("PointNet"), Sitting())
+            modelnet.kept_or_trained(network_run("PointNet"), TrainingControl())
         assert len(trainings) == 2
 
     def test_reading_a_network_draws_nothing_from_the_callers_random_state(self) -> None:
-        modelnet.kept_or_trained(network_run("PointNet"), Sitting())
+        modelnet.kept_or_trained(network_run("PointNet"), TrainingControl())
         before = torch.get_rng_state()
-        modelnet.kept_or_trained(network_run("PointNet"), Sitting())
+        modelnet.kept_or_trained(network_run("PointNet"), TrainingControl())
         assert torch.equal(torch.get_rng_state(), before)
 
     def test_a_file_that_does_not_fit_is_named(self) -> None:
         run = network_run("PointNet")
         kept.keep(run, nn.Linear(2, 2), modelnet.clouds_of(run).fingerprint)
         with pytest.raises(DataError, match=rf"{run.key}-\w+.pt does not fit the network of PointNet.*Hint: remove"):
-            modelnet.kept_or_trained(run, Sitting())
+            modelnet.kept_or_trained(run, TrainingControl())
 
 
 class TestStability:
     def run(self, epoch: int) -> Run:
         row = f"{100 * epoch / stability.EPOCHS:g} %"
-        options = stability.settings(row, "distance", "cpu")
+        options = STABILITY.settings_of(row, "distance")
         assert options["epoch"] == epoch
         return Run.of("stability", row, "distance", 0, {**options, **FEW, "size": 12, "epochs": 3, "shapes": 5})
 
@@ -118,15 +118,15 @@ class TestStability:
         options = {key: value for key, value in self.run(1).options().items() if key != "epoch"}
         found = []
         for epoch in range(epochs + 1):
-            course = Course(Run.of("other", "AC-PointNet", "distance", 0, options), Sitting())
+            course = Course(Run.of("other", "AC-PointNet", "distance", 0, options), TrainingControl())
             course.forget(epochs)
-            found.append(stability.canonical_rotations(course.learner(epoch), options))
+            found.append(stability.canonical_rotations(*course.learner(epoch), options))
         return found
 
     def test_distances_are_those_between_epochs_of_one_training(self) -> None:
         rotations = self.expected(3)
         for epoch in (1, 2, 3):
-            metrics = STABILITY.execute(self.run(epoch), Sitting())
+            metrics = STABILITY.execute(self.run(epoch), TrainingControl())
             angles = [
                 math.degrees(math.acos(max(-1.0, min(1.0, (float((a * b).sum()) - 1) / 2))))
                 for a, b in zip(rotations[epoch - 1].double(), rotations[epoch].double(), strict=True)
@@ -146,11 +146,11 @@ class TestStability:
             if epochs == [1, 2]:
                 raise KilledError
 
-        sitting = Sitting(on_epoch=note)
-        STABILITY.execute(self.run(1), sitting)
+        control = TrainingControl(on_epoch=note)
+        STABILITY.execute(self.run(1), control)
         with pytest.raises(KilledError):
-            STABILITY.execute(self.run(2), sitting)
-        metrics = [STABILITY.execute(self.run(epoch), sitting)["distance"] for epoch in (2, 3)]
+            STABILITY.execute(self.run(2), control)
+        metrics = [STABILITY.execute(self.run(epoch), control)["distance"] for epoch in (2, 3)]
         assert epochs == [1, 2, 2, 3]
         rotations = self.expected(3)
         for (a, b), distance in zip(((1, 2), (2, 3)), metrics, strict=True):
@@ -158,13 +158,13 @@ class TestStability:
             assert distance == pytest.approx(math.degrees(float(mean)))
 
     def test_a_later_epoch_may_come_first(self) -> None:
-        late = STABILITY.execute(self.run(3), Sitting())["distance"]
-        early = [STABILITY.execute(self.run(epoch), Sitting())["distance"] for epoch in (1, 2, 3)]
+        late = STABILITY.execute(self.run(3), TrainingControl())["distance"]
+        early = [STABILITY.execute(self.run(epoch), TrainingControl())["distance"] for epoch in (1, 2, 3)]
         assert early[-1] == late
 
     def test_old_states_are_removed(self, tmp_path: Path) -> None:
         for epoch in (1, 2, 3):
-            STABILITY.execute(self.run(epoch), Sitting())
+            STABILITY.execute(self.run(epoch), TrainingControl())
         states = [file for file in (tmp_path / "cache" / "stability").iterdir() if "rotations" not in file.name]
         assert [file.stem.rpartition("-")[2] for file in states] == ["3"]
 
@@ -180,7 +180,7 @@ class TestStability:
 
     def test_every_preset_has_its_last_epoch_and_no_epoch_twice(self) -> None:
         for preset, last in (("cpu", 16), ("paper", 250)):
-            epochs = [stability.settings(row, "distance", preset)["epoch"] for row in STABILITY.rows]
+            epochs = [STABILITY.settings(row, "distance", preset)["epoch"] for row in STABILITY.rows]
             assert epochs[-1] == last
             assert len(set(epochs)) == len(epochs)
             assert min(epochs) >= 1
@@ -192,20 +192,20 @@ class TestStability:
 
 class TestContinuity:
     def run(self, row: str, **other: Any) -> Run:
-        options = continuity.settings(row, "jump", "cpu")
-        network = network_settings(network_row(row))
+        options = CONTINUITY.settings_of(row, "jump")
+        network = network_settings(CONTINUITY.row(row).base)
         return Run.of("continuity", row, "jump", 0, {**options, "network": network, "paths": 2, "steps": 32, **other})
 
-    @pytest.mark.parametrize("row", CONTINUITY.rows)
+    @pytest.mark.parametrize("row", CONTINUITY.row_names)
     def test_every_row_is_measured(self, row: str) -> None:
-        metrics = CONTINUITY.execute(self.run(row), Sitting())
+        metrics = CONTINUITY.execute(self.run(row), TrainingControl())
         assert all(math.isfinite(value) for value in metrics.values())
         assert 0 < metrics["jump"] <= metrics["largest"]
-        assert {name for name, _ in CONTINUITY.also} < set(metrics)
+        assert {name for name, _ in CONTINUITY.extra_metrics} < set(metrics)
 
     def test_two_searches_share_one_network(self, trainings: list[str]) -> None:
-        runs = [self.run(row) for row in (RANDOM, FIXED)]
-        modules = [continuity.module_of(run, continuity.learner_of(run, Sitting())) for run in runs]
+        runs = [self.run(row) for row in (RANDOM, "AC-PointNet (fixed candidates)")]
+        modules = [continuity.module_of(run, continuity.learner_of(run, TrainingControl())[0]) for run in runs]
         assert trainings == [RANDOM]
         assert isinstance(modules[0], Canonicalized)
         assert isinstance(modules[1], Canonicalized)
@@ -216,17 +216,17 @@ class TestContinuity:
 
     def test_an_alignment_keeps_its_jump_when_steps_shrink(self) -> None:
         """Of a function with bounded slope, 16 times longer steps are up to 16 times as large."""
-        aligned = CONTINUITY.execute(self.run("PCA-PointNet", steps=1024), Sitting())
-        plain = CONTINUITY.execute(self.run("PointNet", steps=1024), Sitting())
+        aligned = CONTINUITY.execute(self.run("PCA-PointNet", steps=1024), TrainingControl())
+        plain = CONTINUITY.execute(self.run("PointNet", steps=1024), TrainingControl())
         assert aligned["jump_16"] < 2.5 * aligned["jump"]
         assert plain["jump_16"] > 6 * plain["jump"]
 
     def test_the_curve_is_that_of_the_network_along_the_path(self) -> None:
         run = self.run("PointNet")
-        scores = continuity.scores_on_the_way(run, Sitting(), shape=1, steps=5)
+        scores = continuity.scores_on_the_way(run, TrainingControl(), shape=1, steps=5)
         assert scores.shape == (5, 2)
-        learner = continuity.learner_of(run, Sitting())
-        points, _ = continuity.mixed_test_clouds(learner)
+        learner, data = continuity.learner_of(run, TrainingControl())
+        points, _ = continuity.mixed_test_clouds(data)
         shape = points[1] - points[1].mean(0)
         with torch.no_grad():
             unit = learner.module.eval()(points).std(0).mean()
@@ -238,18 +238,18 @@ class TestContinuity:
 class TestInvariance:
     def run(self, row: str) -> Run:
         options = {
-            **invariance.settings(row, "changed", "cpu"),
-            "network": network_settings(invariance.network_row(row)),
+            **INVARIANCE.settings_of(row, "changed"),
+            "network": network_settings(INVARIANCE.row(row).base),
         }
         return Run.of("invariance", row, "changed", 0, {**options, **FEW_CLOUDS})
 
     def test_every_search_is_measured_on_one_network(self, trainings: list[str]) -> None:
-        for row in INVARIANCE.rows:
-            metrics = INVARIANCE.execute(self.run(row), Sitting())
+        for row in INVARIANCE.row_names:
+            metrics = INVARIANCE.execute(self.run(row), TrainingControl())
             assert 0 <= metrics["changed"] <= metrics["shapes"] <= 100
             assert metrics["moved"] >= 0
             assert all(math.isfinite(value) for value in metrics.values())
-            assert {name for name, _ in INVARIANCE.also} < set(metrics)
+            assert {name for name, _ in INVARIANCE.extra_metrics} < set(metrics)
             if row == ALIGNED:
                 assert metrics["jump_share"] == metrics["winner_share"] == pytest.approx(100)
             if row.startswith(("anchored", ALIGNED, OWN)):
@@ -290,8 +290,8 @@ class TestInvariance:
 class TestFigures:
     @pytest.fixture(autouse=True)
     def small_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(posed_clouds, "modelnet", modelnet.modelnet)
-        monkeypatch.setattr(modelnet, "settings", lambda row, column, preset: SETTINGS[row])
+        monkeypatch.setattr(rotated_clouds, "modelnet", modelnet.modelnet)
+        monkeypatch.setattr(modelnet, "settings", lambda row, column, preset: SETTINGS[row.name])
         monkeypatch.setattr(chairs, "KIND", "disc")
         monkeypatch.setattr(cloud_figures, "STEPS", 9)
 
@@ -311,8 +311,8 @@ class TestFigures:
         monkeypatch.setattr(continuity_figure, "draw", lambda curves: drawn.append(list(curves)) or b"")
         write_figure("continuity", tmp_path, tmp_path, preset="cpu", rows=("pointnet", "AC-PointNet"))
         write_figure("continuity", tmp_path, tmp_path, preset="cpu")
-        assert drawn == [["PointNet", "AC-PointNet"], list(CONTINUITY.rows)]
-        assert sorted(trainings) == sorted({network_row(row) for row in CONTINUITY.rows})
+        assert drawn == [["PointNet", "AC-PointNet"], list(CONTINUITY.row_names)]
+        assert sorted(trainings) == sorted({row.base for row in CONTINUITY.rows})
 
     def test_another_curve_is_another_picture(self) -> None:
         smooth, jumping = torch.linspace(0, 1, 65)[:, None].repeat(1, 3), (torch.arange(65) > 30).float()[:, None]

@@ -12,14 +12,15 @@ from adacanon import Canonicalized
 from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
+from adacanon.errors import InputError
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.clouds import modelnet, shapenet
-from adacanon.experiments.clouds.held_out import ALL, HELD_OUT, UNCALIBRATED, VIEWS, WHOLE
-from adacanon.experiments.clouds.methods import ADAPTIVE, ANY_ORDER, DRAWN, ON_NEIGHBOURHOODS, build, method_of
+from adacanon.experiments.clouds.held_out import HELD_OUT
+from adacanon.experiments.clouds.methods import build
 from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
-from adacanon.experiments.clouds.posed_clouds import VERTICAL, posed, turned
-from adacanon.experiments.clouds.posed_shapes import PartFinder, part_figures, posed_shapes
-from adacanon.experiments.clouds.searches import ANCHORED, REMEMBERED, searches
+from adacanon.experiments.clouds.rotated_clouds import VERTICAL, randomly_rotated, rotated_clouds
+from adacanon.experiments.clouds.rotated_shapes import part_figures, points_cross_entropy, rotated_shapes
+from adacanon.experiments.clouds.searches import KINDS, NAMES, kind_for, searches
 from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered, SubsetSearch
 from adacanon.maximizers.remembered import Memory
@@ -27,12 +28,14 @@ from adacanon.points import DGCNN, PointNet
 from adacanon.runs.run import Run, Settings, taken_over
 from adacanon.runs.runner import run_missing
 from adacanon.runs.table import Table
-from adacanon.training.loop import Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import read_records
+from adacanon.training.schedule import Schedule
 from cases.small_clouds import POINTS, small_modelnet, small_shapenet
 
 TABLES_ON_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET)
-CELLS = [(table, row) for table in (*TABLES_ON_CLOUDS, HELD_OUT) for row in table.rows]
+CELLS = [(table, row) for table in (*TABLES_ON_CLOUDS, HELD_OUT) for row in table.row_names]
 FEW: Settings = {"epochs": 1, "batch": 8, "points": POINTS}
 FEW_OF_ITS_OWN: Settings = {"draws": 3, "held_out": 3}
 
@@ -45,7 +48,7 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def small_run(table: Table, row: str, **options: Any) -> Run:
-    full = table.settings(row, table.columns[0], "cpu")
+    full = table.settings_of(row, table.columns[0])
     few = {**FEW, **{name: value for name, value in FEW_OF_ITS_OWN.items() if name in full}}
     return Run.of(table.name, row, table.columns[0], 0, {**full, **few, **options})
 
@@ -56,12 +59,12 @@ def figures(metrics: dict[str, float]) -> dict[str, float]:
 
 @pytest.mark.parametrize(("table", "row"), CELLS, ids=lambda value: getattr(value, "name", value))
 def test_every_row_of_every_table_takes_a_step_and_is_tested(table: Table, row: str) -> None:
-    metrics = table.execute(small_run(table, row), Sitting())
+    metrics = table.execute(small_run(table, row), TrainingControl())
     assert 0 <= metrics[table.metric] <= 100
     assert metrics["parameters"] > 1e5
     assert metrics["epochs"] == 1
     assert all(math.isfinite(value) for value in metrics.values())
-    assert {name for name, _ in table.also} < set(metrics)
+    assert {name for name, _ in table.extra_metrics} < set(metrics)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +72,7 @@ def test_every_row_of_every_table_takes_a_step_and_is_tested(table: Table, row: 
 )
 def test_a_run_is_reproducible_and_goes_on_after_it_was_killed(table: Table, row: str, tmp_path: Path) -> None:
     run = small_run(table, row, epochs=3)
-    whole = table.execute(run, Sitting())
+    whole = table.execute(run, TrainingControl())
 
     class KilledError(Exception):
         pass
@@ -78,13 +81,13 @@ def test_a_run_is_reproducible_and_goes_on_after_it_was_killed(table: Table, row
         if epoch == 2:
             raise KilledError
 
-    sitting = Sitting(tmp_path / "state.pt", 0.0, kill)
+    control = TrainingControl(tmp_path / "state.pt", 0.0, kill)
     with pytest.raises(KilledError):
-        table.execute(run, sitting)
-    assert sitting.checkpoint is not None
-    assert sitting.checkpoint.exists()
+        table.execute(run, control)
+    assert control.checkpoint is not None
+    assert control.checkpoint.exists()
     epochs: list[int] = []
-    resumed = table.execute(run, replace(sitting, on_epoch=lambda epoch, loss: epochs.append(epoch)))
+    resumed = table.execute(run, replace(control, on_epoch=lambda epoch, loss: epochs.append(epoch)))
     assert epochs == [2, 3]
     assert figures(resumed) == figures(whole)
 
@@ -102,36 +105,48 @@ class TestSettings:
     @pytest.mark.parametrize("preset", ["cpu", "paper"])
     @pytest.mark.parametrize("table", TABLES_ON_CLOUDS, ids=lambda table: table.name)
     def test_rows_of_a_backbone_share_everything_but_what_is_their_own(self, table: Table, preset: str) -> None:
-        own = {*ADAPTIVE["AC"]["cpu"], *ADAPTIVE[f"AC{DRAWN}"]["cpu"], *REMEMBERED, "expansion", "whole"}
+        own = NAMES | {"forms", "fixed", "expansion", "whole"}
         for row in table.rows:
-            plain = table.settings(method_of(row).backbone, "", preset)
+            plain = table.settings_of(row.backbone, "", preset)
             settings = table.settings(row, "", preset)
             assert {name: value for name, value in settings.items() if name not in own} == plain
-            assert (settings == plain) == (method_of(row).name not in (*ADAPTIVE, "Aug"))
+            assert (settings == plain) == (row.method not in ("AC", "augmented"))
 
-    def test_adaptive_settings_have_one_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(ADAPTIVE, "AC", {"cpu": {"draws": 7}})
-        monkeypatch.setitem(ON_NEIGHBOURHOODS, "DGCNN", {"cpu": {"draws": 7}})
-        for table in TABLES_ON_CLOUDS:
-            for row in table.rows:
-                expected = 50 if row.endswith(DRAWN) else 7 if row.startswith("AC-") else None
-                assert table.settings(row, "", "cpu").get("draws") == expected
+    def test_a_row_is_the_same_record_in_every_table(self) -> None:
+        """Other than in the table that compares searches, and by name, so that no table has a version of its own."""
+        rows = [row for table in TABLES_ON_CLOUDS for row in table.rows]
+        assert len(rows) > 30
+        assert all(row == other for row in rows for other in rows if row.name == other.name)
+
+    @pytest.mark.parametrize("preset", ["cpu", "paper"])
+    def test_the_settings_of_a_row_are_those_of_the_search_that_it_names(self, preset: str) -> None:
+        rows = [(table, row) for table in (*TABLES_ON_CLOUDS, HELD_OUT) for row in table.rows if row.method == "AC"]
+        assert len(rows) > 10
+        for table, row in rows:
+            options = table.settings(row, "", preset)
+            assert kind_for(row.search.values(), options) == row.search[preset]
+            expected = KINDS[row.search[preset]].settings
+            assert {name: value for name, value in options.items() if name in NAMES} == expected
+
+    def test_settings_that_belong_to_no_search_of_the_row_are_refused(self) -> None:
+        with pytest.raises(InputError, match=r"Expected the settings draws \(random draws\).*got anchors, draws"):
+            kind_for(["random draws"], {"draws": 3, "anchors": 24})
 
     def test_the_paper_preset_is_what_the_paper_says(self) -> None:
-        pointnet, dgcnn = (modelnet.settings(row, "", "paper") for row in ("PointNet", "DGCNN"))
+        pointnet, dgcnn = (MODELNET.settings_of(row, "", "paper") for row in ("PointNet", "DGCNN"))
         assert (pointnet["classes"], pointnet["points"], pointnet["batch"]) == (40, 1024, 32)
         assert (pointnet["learning_rate"], pointnet["weight_decay"]) == (1e-3, 1e-4)
         assert (dgcnn["k"], dgcnn["epochs"], dgcnn["learning_rate"], dgcnn["last_rate"]) == (20, 250, 0.1, 1e-3)
-        assert modelnet.settings("AC-DGCNN", "", "paper")["draws"] == 50
-        descent = modelnet.schedule_of(dgcnn).optimizer(PointNet(2))
+        assert MODELNET.settings_of("AC-DGCNN", "", "paper")["draws"] == 50
+        descent = Schedule.of(dgcnn).optimizer(PointNet(2))
         assert isinstance(descent, torch.optim.SGD)
-        assert isinstance(modelnet.schedule_of(pointnet).optimizer(PointNet(2)), torch.optim.Adam)
+        assert isinstance(Schedule.of(pointnet).optimizer(PointNet(2)), torch.optim.Adam)
 
     def test_pointnet_rows_have_three_seeds(self) -> None:
         for table in (MODELNET, MODELNET_Z):
             counts = {row: table.splits(row, "accuracy") for row in table.rows}
-            assert {counts[row] for row in table.rows if row.endswith(("PointNet", "PointNet-Aug"))} == {3}
-            assert {counts[row] for row in table.rows if "DGCNN" in row} == {2 if table is MODELNET else 1}
+            assert {counts[row] for row in table.rows if row.backbone == "PointNet"} == {3}
+            assert {counts[row] for row in table.rows if row.backbone == "DGCNN"} == {2 if table is MODELNET else 1}
 
     def test_backbones_take_over_what_modelnet_has_run(self) -> None:
         run = MODELNET_BACKBONES.runs(rows=("AC-DGCNN",))[0]
@@ -140,8 +155,8 @@ class TestSettings:
         assert MODELNET.runs(rows=("AC-DGCNN",))[0].options() == run.options()
 
     def test_runs_on_a_vertical_axis_are_other_runs(self) -> None:
-        assert "axis" not in modelnet.settings("PointNet", "", "cpu")
-        assert modelnet.z_settings("PointNet", "", "cpu")["axis"] == "vertical"
+        assert "axis" not in MODELNET.settings_of("PointNet", "")
+        assert MODELNET_Z.settings_of("PointNet", "")["axis"] == "vertical"
 
 
 class TestHeldOut:
@@ -160,24 +175,35 @@ class TestHeldOut:
 
     def test_a_run_is_tested_on_the_shapes_held_out(self) -> None:
         data = modelnet.clouds_of(small_run(HELD_OUT, "PCA-PointNet"))
-        assert (len(data.parts.train), len(data.parts.test)) == (5, 3)
+        assert (len(data.split.train), len(data.split.test)) == (5, 3)
 
     @pytest.mark.parametrize("backbone", ["PointNet", "DGCNN"])
     def test_rows_are_those_of_modelnet_but_for_what_they_go_without(self, backbone: str) -> None:
         own = {"held_out": 10}
-        as_it_is = modelnet.settings(f"AC-{backbone}", "accuracy", "cpu")
-        assert HELD_OUT.settings(f"AC-{backbone}", "accuracy", "cpu") == {**as_it_is, **own}
-        plain = modelnet.settings(backbone, "accuracy", "cpu")
+        as_it_is = MODELNET.settings_of(f"AC-{backbone}", "accuracy")
+        assert HELD_OUT.settings_of(f"AC-{backbone}", "accuracy") == {**as_it_is, **own}
+        plain = MODELNET.settings_of(backbone, "accuracy")
         searched = {name: value for name, value in as_it_is.items() if name not in plain}
-        assert searched == (ANCHORED if backbone == "PointNet" else REMEMBERED)
-        variants = {WHOLE: {"size", "calibration"}, ALL: {"forms"}, UNCALIBRATED: {"calibration"}, VIEWS: set()}
-        for variant, without in variants.items():
-            left = {name: value for name, value in ANCHORED.items() if name not in without}
-            assert HELD_OUT.settings(f"AC-{backbone}{variant}", "accuracy", "cpu") == {**plain, **left, **own}
+        anchored = {"anchors": 24, "size": 32, "calibration": 4, "forms": 2.0}
+        remembered = {"anchors": 24, "subset": 6, "slots": 4, "fixed": True, "forms": 2.0}
+        assert searched == (anchored if backbone == "PointNet" else remembered)
+        without = {
+            "whole clouds": {"size", "calibration"},
+            "all forms": {"forms"},
+            "not calibrated": {"calibration"},
+            "views": set(),
+        }
+        variants = {f"AC-{backbone} ({name})": gone for name, gone in without.items()}
+        present = [row for row in variants if row in HELD_OUT.row_names]
+        assert len(present) >= 2
+        for row in present:
+            left = {name: value for name, value in anchored.items() if name not in variants[row]}
+            assert HELD_OUT.settings_of(row, "accuracy") == {**plain, **left, **own}
 
     def test_whole_clouds_are_searched_by_their_anchors(self) -> None:
-        options = HELD_OUT.settings(f"AC-PointNet{WHOLE}", "accuracy", "cpu")
-        assert searches(options, samples=8) == (AnchoredSearch(24), None)
+        row = HELD_OUT.row("AC-PointNet (whole clouds)")
+        options = HELD_OUT.settings(row, "accuracy", "cpu")
+        assert searches(row.search["cpu"], options, samples=8) == (AnchoredSearch(24), None)
 
 
 class TestPublished:
@@ -185,12 +211,14 @@ class TestPublished:
     def test_every_published_figure_has_its_row_and_column(self, table: Table) -> None:
         figures = TABLES[table.name].published
         assert len(figures) >= 8
-        assert set(figures) <= set(table.rows)
+        assert set(figures) <= set(table.row_names)
         assert {column for columns in figures.values() for column in columns} == set(table.columns)
 
     def test_rows_without_a_published_figure_are_our_own(self) -> None:
-        missing = {row for table in TABLES_ON_CLOUDS for row in table.rows if row not in TABLES[table.name].published}
-        assert missing == {"PCA-PointNet", "PCA-FA-PointNet", "DeepSet", "AC-DeepSet", f"AC-PointNet{DRAWN}"}
+        missing = {
+            row for table in TABLES_ON_CLOUDS for row in table.row_names if row not in TABLES[table.name].published
+        }
+        assert missing == {"PCA-PointNet", "PCA-FA-PointNet", "DeepSet", "AC-DeepSet", "AC-PointNet (random draws)"}
 
     def test_the_tables_are_listed(self) -> None:
         assert {table.name for table in TABLES_ON_CLOUDS} <= set(TABLES)
@@ -205,25 +233,26 @@ class TestRows:
         ("CN-DGCNN", LearnedCanonicalization),
         ("PCA-PointNet", PCAAligned),
         ("PCA-FA-PointNet", PCAFrameAveraged),
-        (f"PCA-FA-PointNet{ANY_ORDER}", PCAFrameAveraged),
         ("AC-PointNet", Canonicalized),
-        (f"AC-PointNet{DRAWN}", Canonicalized),
+        ("AC-PointNet (random draws)", Canonicalized),
     )
 
     @pytest.mark.parametrize(("row", "kind"), EXPECTED)
     def test_a_row_is_what_its_name_says(self, row: str, kind: type) -> None:
-        learner = build(row, posed(small_modelnet(), seed=0), small_run(MODELNET, row).options(), seed=0)
+        data = rotated_clouds(small_modelnet(), seed=0)
+        learner = build(MODELNET.row(row), data, small_run(MODELNET, row).options(), seed=0)
         assert type(learner.module) is kind
 
     def test_an_adaptive_row_searches_as_its_settings_say(self) -> None:
-        whole = searches({"draws": 9}, samples=5)
+        whole = searches("random draws", {"draws": 9}, samples=5)
         assert whole == (RandomSearch(9), None)
-        own, in_training = searches(ADAPTIVE["AC"]["cpu"], samples=5)
+        own, in_training = searches("calibrated anchors", MODELNET.settings_of("AC-PointNet", ""), samples=5)
         assert own == AnchoredSearch(24)
         assert isinstance(in_training, CoarseToFine)
         assert (in_training.search, in_training.size, in_training.contenders) == (own, 32, 0)
-        options = {**ADAPTIVE[f"AC{DRAWN}"]["cpu"], "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
-        evaluation, training = searches(options, samples=5)
+        settings = MODELNET.settings_of("AC-PointNet (random draws)", "")
+        options = {**settings, "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
+        evaluation, training = searches("learning draws", options, samples=5)
         assert isinstance(evaluation, CoarseToFine)
         assert isinstance(training, CoarseToFine)
         assert (evaluation.size, evaluation.contenders, training.contenders) == (16, 2, 0)
@@ -232,23 +261,23 @@ class TestRows:
         assert training.search.memory.samples == 5
 
     def test_a_network_of_neighbourhoods_searches_some_anchors_of_whole_clouds_in_training(self) -> None:
-        own, in_training = searches(modelnet.settings("AC-DGCNN", "accuracy", "cpu"), samples=5)
+        own, in_training = searches("remembered anchors", MODELNET.settings_of("AC-DGCNN", ""), samples=5)
         assert own == AnchoredSearch(24)
         assert isinstance(in_training, Remembered)
         assert in_training.search == SubsetSearch(own, 6)
         assert (in_training.memory.samples, in_training.memory.slots) == (5, 4)
 
-    @pytest.mark.parametrize(("count", "suffix"), [(4, ""), (24, ANY_ORDER)])
+    @pytest.mark.parametrize(("count", "suffix"), [(4, ""), (24, " (any order)")])
     def test_averages_are_over_as_many_frames_as_the_name_says(self, count: int, suffix: str) -> None:
-        row, data = f"PCA-FA-PointNet{suffix}", posed(small_modelnet(), seed=0)
-        average = build(row, data, small_run(MODELNET, "PCA-FA-PointNet").options(), seed=0).module
+        row, data = f"PCA-FA-PointNet{suffix}", rotated_clouds(small_modelnet(), seed=0)
+        average = build(HELD_OUT.row(row), data, small_run(HELD_OUT, row).options(), seed=0).module
         assert isinstance(average, PCAFrameAveraged)
         assert average.frames(data.points, None).shape[1] == count
 
-    @pytest.mark.parametrize("row", [f"AC-PointNet{DRAWN}", "AC-DGCNN"])
+    @pytest.mark.parametrize("row", ["AC-PointNet (random draws)", "AC-DGCNN"])
     def test_winners_are_remembered_from_epoch_to_epoch(self, row: str) -> None:
-        data = posed(small_modelnet(), seed=0, fixed=True)
-        learner = build(row, data, {**small_run(MODELNET, row).options(), "slots": 2}, seed=0)
+        data = rotated_clouds(small_modelnet(), seed=0, fixed=True)
+        learner = build(MODELNET.row(row), data, {**small_run(MODELNET, row).options(), "slots": 2}, seed=0)
         learner.module.train()
         learner.loss(torch.tensor([1, 4, 6])).backward()
         (memory,) = (learnt for learnt in learner.module.learnt if isinstance(learnt, Memory))
@@ -258,45 +287,45 @@ class TestRows:
 class TestPoses:
     def test_test_poses_depend_on_the_seed_alone(self) -> None:
         data = small_modelnet()
-        first = posed(data, seed=3)
+        first = rotated_clouds(data, seed=3)
         others = [
-            posed(data, seed=3, fixed=True),
-            posed(data, seed=3, axis=VERTICAL),
-            posed(data, seed=3, fixed=True, expansion=5),
+            rotated_clouds(data, seed=3, fixed=True),
+            rotated_clouds(data, seed=3, axis=VERTICAL),
+            rotated_clouds(data, seed=3, fixed=True, expansion=5),
         ]
-        expected = first.points[first.parts.test]
+        expected = first.points[first.split.test]
         for other in others:
-            assert torch.equal(other.points[other.parts.test], expected)
-            assert torch.equal(other.labels[other.parts.test], data.test.labels)
-        assert not torch.equal(posed(data, seed=4).points[first.parts.test], expected)
+            assert torch.equal(other.points[other.split.test], expected)
+            assert torch.equal(other.labels[other.split.test], data.test.labels)
+        assert not torch.equal(rotated_clouds(data, seed=4).points[first.split.test], expected)
 
     def test_shapes_share_their_test_poses_too(self) -> None:
         data = small_shapenet()
-        one, other = posed_shapes(data, seed=3), posed_shapes(data, seed=3, fixed=True)
-        assert torch.equal(one.points[one.parts.test], other.points[other.parts.test])
-        assert len(one.parts.train) == 8
+        one, other = rotated_shapes(data, seed=3), rotated_shapes(data, seed=3, fixed=True)
+        assert torch.equal(one.points[one.split.test], other.points[other.split.test])
+        assert len(one.split.train) == 8
         assert not torch.equal(one.points[:8], other.points[:8])
-        assert torch.equal(one.labels[one.parts.test], data.test.labels)
+        assert torch.equal(one.labels[one.split.test], data.test.labels)
 
     def test_a_vertical_axis_keeps_heights(self) -> None:
         x = small_modelnet().train.points
-        y = turned(x, axis=VERTICAL)
+        y = randomly_rotated(x, axis=VERTICAL)
         torch.testing.assert_close(y[..., 1], x[..., 1])
         torch.testing.assert_close(y.norm(dim=2), x.norm(dim=2))
         assert (y - x).abs().amax((1, 2)).median() > 0.1
 
     def test_a_whole_expansion_is_one_epoch(self) -> None:
         data = small_modelnet()
-        once, whole = (posed(data, seed=0, fixed=True, expansion=5, whole=w) for w in (False, True))
-        assert len(whole.parts.train) == 5 * len(once.parts.train) == 5 * len(data.train.labels)
+        once, whole = (rotated_clouds(data, seed=0, fixed=True, expansion=5, whole=w) for w in (False, True))
+        assert len(whole.split.train) == 5 * len(once.split.train) == 5 * len(data.train.labels)
         assert torch.equal(whole.points, once.points)
-        assert torch.equal(whole.for_training(whole.parts.train), whole.points[whole.parts.train])
-        assert torch.equal(whole.parts.test, once.parts.test)
+        assert torch.equal(whole.for_training(whole.split.train)[0], whole.points[whole.split.train])
+        assert torch.equal(whole.split.test, once.split.test)
 
     def test_an_expansion_has_five_fixed_poses_of_every_cloud(self) -> None:
-        data = posed(small_modelnet(), seed=0, fixed=True, expansion=5)
-        assert len(data.parts.train) == 8
-        seen = torch.stack([data.for_training(torch.tensor([3, 6])) for _ in range(60)], 1)
+        data = rotated_clouds(small_modelnet(), seed=0, fixed=True, expansion=5)
+        assert len(data.split.train) == 8
+        seen = torch.stack([data.for_training(torch.tensor([3, 6]))[0] for _ in range(60)], 1)
         for poses, number in zip(seen, (3, 6), strict=True):
             distinct = poses.flatten(1).unique(dim=0)
             stored = data.points[[number + 8 * copy for copy in range(5)]].flatten(1)
@@ -306,10 +335,11 @@ class TestPoses:
     def test_poses_are_new_unless_they_are_fixed(self) -> None:
         index = torch.arange(4)
         for fixed in (True, False):
-            data = posed(small_modelnet(), seed=0, fixed=fixed)
-            assert torch.equal(data.for_training(index), data.for_training(index)) == fixed
-            shapes = posed_shapes(small_shapenet(), seed=0, fixed=fixed)
-            same = torch.equal(shapes.inputs(index, training=True)[0], shapes.inputs(index, training=True)[0])
+            data = rotated_clouds(small_modelnet(), seed=0, fixed=fixed)
+            assert torch.equal(data.for_training(index)[0], data.for_training(index)[0]) == fixed
+            shapes = rotated_shapes(small_shapenet(), seed=0, fixed=fixed)
+            ((first, _),), ((second, _),) = shapes.for_training(index), shapes.for_training(index)
+            same = torch.equal(first, second)
             assert same == fixed
 
 
@@ -325,13 +355,13 @@ class Oracle(torch.nn.Module):
 
 
 def test_figures_of_parts_are_those_of_the_best_and_of_the_worst_answer() -> None:
-    data = posed_shapes(small_shapenet(), seed=0)
-    right = data.labels[data.parts.test]
+    data = rotated_shapes(small_shapenet(), seed=0)
+    right = data.labels[data.split.test]
     swapped = right + 1 - 2 * (right - right.amin(1, keepdim=True))
     for answer, expected in ((right, 100.0), (swapped, 0.0)):
-        finder = PartFinder(Oracle(answer, data.own.shape[1]), data, lambda inputs, labels, ids: labels)
-        found = part_figures(finder, data.parts.test, batch=4)
+        finder = Learner(Oracle(answer, data.own.shape[1]), data.labels, data.inputs, points_cross_entropy)
+        found = part_figures(finder, data, data.split.test, batch=4)
         assert found["point_accuracy"] == expected
-        own = data.own[data.categories[data.parts.test]].sum(1)
+        own = data.own[data.categories[data.split.test]].sum(1)
         unused = (own - 2) / own  # parts that are neither there nor predicted count one
         assert found["shape_miou"] == pytest.approx(100 * float(((2 * (expected == 100) / own) + unused).mean()))

@@ -5,14 +5,15 @@ import math
 import pytest
 import torch
 
-from adacanon import Canonicalized
+from adacanon import Canonicalized, Objective
 from adacanon.data.modelnet import Clouds, ModelNet
 from adacanon.experiments.clouds import fast_clouds
-from adacanon.experiments.clouds.fast_clouds import FAST_CLOUDS, ROWS, build, execute, settings
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier, posed, turned
+from adacanon.experiments.clouds.fast_clouds import FAST_CLOUDS, build, execute
+from adacanon.experiments.clouds.rotated_clouds import randomly_rotated, rotated_clouds
 from adacanon.maximizers import CoarseToFine, RandomSearch
 from adacanon.runs.run import Run
-from adacanon.training.loop import Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
 
 POINTS = 16
 
@@ -34,22 +35,22 @@ def small_data(monkeypatch: pytest.MonkeyPatch) -> ModelNet:
 
 
 def run_of(row: str, epochs: int = 2) -> Run:
-    options = {**settings(row, "ModelNet10", "cpu"), "epochs": epochs, "batch": 8, "points": POINTS}
+    options = {**FAST_CLOUDS.settings_of(row, "ModelNet10"), "epochs": epochs, "batch": 8, "points": POINTS}
     options |= {name: value for name, value in {"size": 8, "draws": 5}.items() if name in options}
     return Run.of(FAST_CLOUDS.name, row, "ModelNet10", 0, options)
 
 
-def learner_of(row: str, data: ModelNet) -> CloudClassifier:
-    return build(posed(data, seed=0), run_of(row).options(), seed=0)
+def learner_of(row: str, data: ModelNet) -> Learner:
+    return build(FAST_CLOUDS.row(row), rotated_clouds(data, seed=0), run_of(row).options(), seed=0)
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", FAST_CLOUDS.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
-    metrics = execute(run_of(row), Sitting())
+    metrics = execute(run_of(row), TrainingControl())
     assert 0 <= metrics["accuracy"] <= 100
     assert math.isfinite(metrics["train_loss"])
     assert ("accuracy_full_search" in metrics) == (row != "PointNet")
-    again = execute(run_of(row), Sitting())
+    again = execute(run_of(row), TrainingControl())
     assert {k: v for k, v in again.items() if "seconds" not in k} == {
         k: v for k, v in metrics.items() if "seconds" not in k
     }
@@ -63,18 +64,20 @@ def test_the_rows_search_as_their_names_say(small_data: ModelNet) -> None:
     assert exact.module.in_training is None
     assert isinstance(fast.module.in_training, CoarseToFine)
     assert fast.module.in_training.contenders == 0
+    assert isinstance(exact.objective, Objective)
+    assert isinstance(fast.objective, Objective)
     assert (exact.objective.forms, fast.objective.forms) == (None, 2.0)
 
 
 def test_rows_of_one_seed_share_initialisation_and_test_poses(small_data: ModelNet) -> None:
-    first, second = posed(small_data, seed=3), posed(small_data, seed=3)
+    first, second = rotated_clouds(small_data, seed=3), rotated_clouds(small_data, seed=3)
     assert torch.equal(first.points, second.points)
     assert torch.equal(first.points[:24], small_data.train.points)
     assert not torch.equal(first.points[24:], small_data.test.points)
     torch.testing.assert_close(first.points[24:].norm(dim=2), small_data.test.points.norm(dim=2))
-    assert not torch.equal(posed(small_data, seed=4).points, first.points)
+    assert not torch.equal(rotated_clouds(small_data, seed=4).points, first.points)
 
 
 def test_every_training_pose_is_new() -> None:
     points = toys(5, 2).points
-    assert not torch.equal(turned(points), turned(points))
+    assert not torch.equal(randomly_rotated(points), randomly_rotated(points))

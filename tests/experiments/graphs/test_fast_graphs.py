@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from adacanon.experiments.graphs import tu
-from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS, METHOD, ROWS, execute, halves, settings
+from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS, METHOD, execute, halves
 from adacanon.runs.run import Run, Settings
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 
 def test_the_halves_are_disjoint_and_belong_to_the_seed() -> None:
@@ -26,20 +26,20 @@ def differing(one: Settings, other: Settings) -> set[str]:
 
 
 def test_rows_differ_in_the_search_alone() -> None:
-    of = {row: settings(row, "ENZYMES", "cpu") for row in ROWS}
+    of = {row: FAST_GRAPHS.settings_of(row, "ENZYMES") for row in FAST_GRAPHS.row_names}
     short, fast = of["A-NLSF (one short step)"], of["A-NLSF (fast; full precision)"]
     assert differing(fast, of["A-NLSF (fast)"]) == {"reduced"}
     assert differing(of["A-NLSF (exact)"], short) == {"redraw", "steps"}
     assert differing(of["A-NLSF (exact; long steps)"], fast) == {"redraw", "steps"}
     assert differing(short, fast) == {"step_size"}
-    assert differing(tu.settings(METHOD, "ENZYMES", "cpu"), of["A-NLSF (fast)"]) == {"epochs", "patience"}
+    assert differing(tu.TU.settings_of(METHOD, "ENZYMES"), of["A-NLSF (fast)"]) == {"epochs", "patience"}
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", FAST_GRAPHS.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
-    run = Run.of(FAST_GRAPHS.name, row, "MUTAG", 0, {**settings(row, "MUTAG", "cpu"), "epochs": 2})
-    first, again = (execute(run, Sitting()) for _ in range(2))
+    run = Run.of(FAST_GRAPHS.name, row, "MUTAG", 0, {**FAST_GRAPHS.settings_of(row, "MUTAG"), "epochs": 2})
+    first, again = (execute(run, TrainingControl()) for _ in range(2))
     assert 0 <= first["accuracy"] <= 100
     assert math.isfinite(first["train_loss"])
     assert {**first, "seconds": 0} == {**again, "seconds": 0}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks.graphs import kept_epoch
+from benchmarks.graphs import selected_epoch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -14,12 +14,12 @@ from adacanon.baselines.graphs.s2gnn import S2GNN
 from adacanon.data.tu import GraphDataset
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.graphs.spectral_methods import AveragedOverDraws
-from adacanon.experiments.graphs.tu import COMMON, DEFAULTS, INPUTS_NOTE, METHODS, OWN_SETTINGS, TU, chosen, settings
+from adacanon.experiments.graphs.tu import COMMON, DEFAULTS, METHODS, ROWS, TU, chosen
 from adacanon.experiments.graphs.tu_ablations import (
-    LEVERS,
+    COMPONENTS,
     TU_ATTRIBUTES,
     TU_BANDS,
-    TU_LEVERS,
+    TU_COMPONENTS,
     TU_NODE,
     TU_SEARCH,
     TU_SHIFT,
@@ -28,6 +28,8 @@ from adacanon.experiments.graphs.tu_data import COLUMNS, TUData
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.graphs.band_frames import structural_signals
 from adacanon.graphs.encoded_anlsf import NodeEncoder
+from adacanon.runs.notes import read_notes
+from adacanon.runs.table import row_named
 from adacanon.training.loop import training_epoch
 
 
@@ -50,7 +52,7 @@ def data() -> TUData:
 
 
 def options(row: str) -> dict:  # type: ignore[type-arg]
-    return {**COMMON, **DEFAULTS, **OWN_SETTINGS.get(row, {}), "hidden": 16, "batch": 4}
+    return {**COMMON, **DEFAULTS, **row_named(ROWS, row).settings, "hidden": 16, "batch": 4}
 
 
 @pytest.mark.parametrize("row", list(METHODS))
@@ -89,7 +91,7 @@ class TestEveryRow:
 class TestTables:
     def test_what_was_chosen_reaches_the_settings_and_nci1_takes_the_choice_of_proteins(self) -> None:
         assert chosen("GIN", "MUTAG")
-        assert chosen("GIN", "MUTAG").items() <= settings("GIN", "MUTAG", "cpu").items()
+        assert chosen("GIN", "MUTAG").items() <= TU.settings_of("GIN", "MUTAG").items()
         assert chosen("GCN", "NCI1") == chosen("GCN", "PROTEINS")
 
     @pytest.mark.parametrize("table", [TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT], ids=lambda table: table.name)
@@ -107,7 +109,7 @@ class TestTables:
             assert different
 
     def test_presets_differ_in_the_number_of_epochs_alone(self) -> None:
-        small, large = (settings("A-NLSF", "MUTAG", preset) for preset in ("cpu", "paper"))
+        small, large = (TU.settings_of("A-NLSF", "MUTAG", preset) for preset in ("cpu", "paper"))
         assert large.pop("epochs") > small.pop("epochs")
         assert small == large
 
@@ -121,7 +123,7 @@ class TestInputs:
 
     def modules(self, data: TUData) -> dict[str, nn.Module]:
         torch.manual_seed(0)
-        return {row: METHODS[row](data, options(row), torch.arange(9), 0).module for row in TU.rows}
+        return {row: METHODS[row](data, options(row), torch.arange(9), 0).module for row in TU.row_names}
 
     def test_only_a_nlsf_has_batch_normalisation_and_dropout(self, data: TUData) -> None:
         rows = self.modules(data)
@@ -129,7 +131,7 @@ class TestInputs:
         assert [row for row in rows if any(isinstance(part, nn.BatchNorm1d) for part in parts[row])] == ["A-NLSF"]
         dropout = [row for row in rows if any(isinstance(part, nn.Dropout) and part.p > 0 for part in parts[row])]
         assert dropout == ["A-NLSF"]
-        shares = {column: settings("A-NLSF", column, "cpu")["dropout"] for column in COLUMNS}
+        shares = {column: TU.settings_of("A-NLSF", column)["dropout"] for column in COLUMNS}
         assert {column for column, share in shares.items() if share > 0} == {"MUTAG", "ENZYMES"}
 
     def test_residual_connections_are_those_of_three_baselines(self, data: TUData) -> None:
@@ -141,25 +143,26 @@ class TestInputs:
         rows, channels = self.modules(data), data.dataset.channels
         encoder = next(part for part in rows["A-NLSF"].modules() if isinstance(part, NodeEncoder))
         structural = structural_signals(torch.ones(1, channels), torch.zeros(2, 0, dtype=torch.int64)).shape[1]
-        assert encoder.first[0].in_features == structural + OWN_SETTINGS["A-NLSF"]["returns"] > channels
+        assert encoder.first[0].in_features == structural + TU.row("A-NLSF").settings["returns"] > channels
         mlp = rows["MLP"].layers[0]  # type: ignore[index]
         assert mlp.in_features == channels
 
     def test_reports_and_documents_say_so(self) -> None:
-        assert INPUTS_NOTE in TU.notes
-        assert INPUTS_NOTE in TU_ATTRIBUTES.notes
         root = Path(__file__).parents[3]
+        (note,) = read_notes(root / "results", "tu-inputs")
+        for table in (TU, TU_ATTRIBUTES):
+            assert note in read_notes(root / "results", table.name)
         for name in ("README.md", "docs/graphs.md"):
             assert "the search is what helps" in (root / name).read_text()
             assert "return probabilities" in (root / name).read_text()
 
 
-class TestLevers:
+class TestComponents:
     def test_a_lever_differs_from_the_method_in_one_respect(self) -> None:
-        for row, variant in LEVERS.items():
-            found = TU_LEVERS.settings(row, "PTC", "cpu")
-            base = TU.settings("A-NLSF", "PTC", "cpu")
-            assert {k for k in found if found[k] != base.get(k)} <= set(variant), row
+        for row in COMPONENTS:
+            found = TU_COMPONENTS.settings(row, "PTC", "cpu")
+            base = TU.settings_of("A-NLSF", "PTC")
+            assert {k for k in found if found[k] != base.get(k)} <= set(row.settings), row
 
     def test_the_mean_over_sets_of_candidates(self) -> None:
         class Model(torch.nn.Module):
@@ -186,8 +189,8 @@ def test_differences_to_the_paper_for_each_kept_epoch(tmp_path: Path) -> None:
             paper = figures[run.row]["MUTAG"][0]
             metrics = {"accuracy": paper + 1, "accuracy_at_smallest_loss": paper + 2, "best_test_accuracy": paper + 3}
             file.write(json.dumps({**vars(run), "key": run.key, "seconds": 1, "metrics": metrics}) + "\n")
-    baselines, method, *others = kept_epoch.rows(tmp_path / "tu.jsonl")
+    baselines, method, *others = selected_epoch.rows(tmp_path / "tu.jsonl")
     assert (baselines["method"], method["method"]) == ("2 baselines", "A-NLSF")
     for row in (baselines, method):
-        assert [row["kept epoch"], row["smallest loss"], row["best test epoch"]] == pytest.approx([1, 2, 3])
+        assert [row["selected epoch"], row["smallest loss"], row["best test epoch"]] == pytest.approx([1, 2, 3])
     assert len(others) == 0

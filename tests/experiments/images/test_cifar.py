@@ -1,6 +1,7 @@
 """The table on CIFAR: rows train on cached features, see the windows that their names say, and resume."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,15 @@ from adacanon.data.images import ImageDataset, Images
 from adacanon.errors import DataError, InputError
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.images import chosen_crops, cifar, pretrained, window_features
-from adacanon.experiments.images.cifar import CIFAR, ROWS, build, execute, parts_of, settings
-from adacanon.experiments.images.window_classifier import central_window
+from adacanon.experiments.images.cifar import CIFAR, build, execute, split_of
+from adacanon.experiments.images.window_classifier import WindowClassifier, central_window
+from adacanon.experiments.images.window_features import WindowFeatures
 from adacanon.images import ResNet18, Windows
 from adacanon.reports.crops_figure import draw
 from adacanon.runs.run import Run
 from adacanon.runs.runner import run_missing, summary_of
-from adacanon.training.loop import Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
 
 PIXELS, CLASSES = 16, 2
 
@@ -59,19 +62,19 @@ def backbone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TinyBackbone:
 
 def options_of(row: str) -> dict:
     small = {"epochs": 2, "batch": 16, "input_size": PIXELS, "precision": "float32", "centre_side": PIXELS * 3 // 4}
-    return {**settings(row, "CIFAR-10", "cpu"), **small}
+    return {**CIFAR.settings_of(row, "CIFAR-10"), **small}
 
 
 def run_of(row: str, split: int = 0) -> Run:
     return Run.of("cifar", row, "CIFAR-10", split, options_of(row))
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", CIFAR.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
-    metrics = execute(run_of(row), Sitting())
+    metrics = execute(run_of(row), TrainingControl())
     assert 0 <= metrics["accuracy"] <= 100
     assert math.isfinite(metrics["train_loss"])
-    again = execute(run_of(row), Sitting())
+    again = execute(run_of(row), TrainingControl())
     assert {k: v for k, v in again.items() if k != "seconds"} == {k: v for k, v in metrics.items() if k != "seconds"}
 
 
@@ -108,38 +111,46 @@ def test_other_weights_have_other_features(backbone: TinyBackbone, tmp_path: Pat
 
 
 class TestRowsSee:
-    def learner(self, row: str) -> cifar.WindowClassifier:
-        options = options_of(row)
-        return build(window_features.window_features("CIFAR-10", options), options)
+    def learner(self, row: str) -> tuple[Learner, nn.Linear]:
+        """With its linear map."""
+        learner = build(self.data, options_of(row))
+        assert isinstance(learner.module, WindowClassifier)
+        return learner, learner.module.linear
+
+    @property
+    def data(self) -> WindowFeatures:
+        return window_features.window_features("CIFAR-10", options_of("Vanilla"))
 
     def test_the_whole_image_or_its_centre(self) -> None:
         index = torch.arange(4)
-        vanilla, centre = self.learner("Vanilla"), self.learner("Centre crop")
-        features = vanilla.data.features.float()
-        torch.testing.assert_close(vanilla.scores(index), vanilla.module(features[index, 0]))
-        assert centre.data.windows[centre.centre].tolist() == [2, 2, 12, 12]
-        torch.testing.assert_close(centre.scores(index), centre.module(features[index, centre.centre]))
+        (vanilla, linear), (centre, other) = self.learner("Vanilla"), self.learner("Centre crop")
+        features = self.data.features.float()
+        torch.testing.assert_close(vanilla.scores(index), linear(features[index, 0]))
+        place = central_window(self.data.windows, 12, pixels=PIXELS)
+        assert self.data.windows[place].tolist() == [2, 2, 12, 12]
+        torch.testing.assert_close(centre.scores(index), other(features[index, place]))
 
     def test_the_mean_of_probabilities_or_the_maximum_of_scores(self) -> None:
         index = torch.arange(4)
-        mean, most = self.learner("Test-time mean"), self.learner("Test-time max")
-        scores = mean.module(mean.data.features[index].float())
-        torch.testing.assert_close(mean.scores(index).exp(), scores.softmax(-1).mean(1))
-        torch.testing.assert_close(most.scores(index), most.module(most.data.features[index].float()).amax(1))
+        (mean, linear), (most, other) = self.learner("Test-time mean"), self.learner("Test-time max")
+        features = self.data.features[index].float()
+        torch.testing.assert_close(mean.scores(index).exp(), linear(features).softmax(-1).mean(1))
+        torch.testing.assert_close(most.scores(index), other(features).amax(1))
 
     def test_random_windows_in_training_and_the_whole_image_in_the_test(self) -> None:
-        learner = self.learner("Random crops")
+        learner, _ = self.learner("Random crops")
         index = torch.zeros(64, dtype=torch.long)
-        assert len(learner._trained_on(index).unique(dim=0)) > 5
+        assert learner.training_inputs is not None
+        assert len(learner.training_inputs(index)[0].unique(dim=0)) > 5
         assert len(learner.scores(index).unique(dim=0)) == 1
 
     @pytest.mark.parametrize(("count", "side"), [(5, 14), (14, 12), (30, 10), (55, 8)])
     def test_so_many_windows_the_largest_first(self, count: int, side: int) -> None:
         row = "Truncation canonicalization" + (f" ({count} windows)" if count < 55 else "")
-        learner = self.learner(row)
-        assert learner.windows == count
-        assert int(learner.data.windows[: learner.windows, 2].min()) == side
-        expected = learner.module(learner.data.features[:3, :count].float()).amax(1)
+        learner, linear = self.learner(row)
+        assert learner.inputs(torch.arange(3))[0].shape[1] == count
+        assert int(self.data.windows[:count, 2].min()) == side
+        expected = linear(self.data.features[:3, :count].float()).amax(1)
         torch.testing.assert_close(learner.scores(torch.arange(3)), expected)
 
     def test_a_centre_that_is_no_window_is_refused(self) -> None:
@@ -149,7 +160,7 @@ class TestRowsSee:
 
 def test_the_seed_holds_out_a_tenth_of_the_training_images_and_never_touches_the_test_images() -> None:
     data = window_features.window_features("CIFAR-10", options_of("Vanilla"))
-    first, second = (parts_of(data, seed=seed, held_out=0.1) for seed in (0, 1))
+    first, second = (split_of(data, seed=seed, held_out=0.1) for seed in (0, 1))
     assert (len(first.train), len(first.validation), len(first.test)) == (36, 4, 20)
     assert sorted(torch.cat([first.train, first.validation]).tolist()) == list(range(40))
     assert torch.equal(first.test, torch.arange(40, 60))
@@ -180,7 +191,7 @@ def _spied(asked: list[int]):
 
 def test_published_rows_and_columns_are_those_of_the_table() -> None:
     figures = TABLES["cifar"].published
-    assert set(figures) == {"Vanilla", "Truncation canonicalization"} <= set(CIFAR.rows)
+    assert set(figures) == {"Vanilla", "Truncation canonicalization"} <= set(CIFAR.row_names)
     assert all(set(columns) == set(CIFAR.columns) for columns in figures.values())
 
 
@@ -190,8 +201,9 @@ class TestChosenCrops:
         data = window_features.window_features("CIFAR-10", options)
         learner = build(data, options)
         pixels = window_features.images_of("CIFAR-10").test.scaled()
-        crops = chosen_crops.crops_of(learner, pixels, examples=2)
-        scores = learner.module(data.features[41].float())[:, 1]  # the first test image of class 1
+        assert isinstance(learner.module, WindowClassifier)
+        crops = chosen_crops.crops_of(learner.module, data, pixels, examples=2)
+        scores = learner.module.linear(data.features[41].float())[:, 1]  # the first test image of class 1
         assert crops.windows[1, 0].tolist() == data.windows[int(scores.argmax())].tolist()
         assert torch.equal(crops.images[1, 0], pixels[1])
         assert draw(crops)[:8] == b"\x89PNG\r\n\x1a\n"
@@ -229,7 +241,8 @@ class TestWeights:
 
 def test_the_classifier_for_the_doctor_takes_images(monkeypatch: pytest.MonkeyPatch) -> None:
     """The head that was trained on cached features sits on the network that takes images."""
-    monkeypatch.setattr(cifar, "settings", lambda row, column, preset: options_of(row))
+    small = replace(CIFAR, settings=lambda row, column, preset: options_of(row.name))
+    monkeypatch.setattr(cifar, "CIFAR", small)
     monkeypatch.setattr(pretrained, "pretrained_resnet18", _backbone_with_head)
     network = cifar.cifar10_classifier()
     data = window_features.images_of("CIFAR-10").test
@@ -237,7 +250,7 @@ def test_the_classifier_for_the_doctor_takes_images(monkeypatch: pytest.MonkeyPa
         scores = network(data.scaled())
     assert scores.shape == (20, 2)
     classifier, _ = cifar.trained(
-        Run.of("cifar", "Vanilla", "CIFAR-10", 0, {**options_of("Vanilla"), "levels": 1}), Sitting()
+        Run.of("cifar", "Vanilla", "CIFAR-10", 0, {**options_of("Vanilla"), "levels": 1}), TrainingControl()
     )
     with torch.no_grad():
         torch.testing.assert_close(scores, classifier.scores(torch.arange(40, 60)), atol=5e-3, rtol=5e-3)

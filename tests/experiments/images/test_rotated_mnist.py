@@ -8,11 +8,11 @@ import torch
 from adacanon import Canonicalized, GridSearch
 from adacanon.data.images import ImageDataset, Images
 from adacanon.experiments.images import rotated_mnist
-from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST, ROWS, build, execute, settings
+from adacanon.experiments.images.rotated_digits import RotatedDigits, SmallCNN, randomly_rotated, rotated_digits
+from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST, build, execute
 from adacanon.experiments.images.rotated_mnist import tested as as_tested
-from adacanon.experiments.images.turned_digits import SmallCNN, TurnedDigits, turned, turned_digits
 from adacanon.runs.run import Run
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 PIXELS = 12
 
@@ -36,65 +36,68 @@ def _small_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def digits() -> TurnedDigits:
-    return turned_digits(DATA, seed=0)
+def digits() -> RotatedDigits:
+    return rotated_digits(DATA, seed=0)
 
 
 def run_of(row: str) -> Run:
-    options = {**settings(row, "any angle", "cpu"), "epochs": 1, "batch": 8}
+    options = {**ROTATED_MNIST.settings_of(row, "any angle"), "epochs": 1, "batch": 8}
     options |= {name: value for name, value in {"draws": 3}.items() if name in options}
     return Run.of("rotated-mnist", row, "any angle", 0, options)
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", ROTATED_MNIST.row_names)
 def test_a_row_trains_and_is_reproducible(row: str) -> None:
-    metrics, again = (execute(run_of(row), Sitting()) for _ in range(2))
+    metrics, again = (execute(run_of(row), TrainingControl()) for _ in range(2))
     assert 0 <= metrics["accuracy"] <= 100
     assert math.isfinite(metrics["train_loss"])
     assert {k: v for k, v in again.items() if k != "seconds"} == {k: v for k, v in metrics.items() if k != "seconds"}
 
 
-def test_the_rows_search_as_their_names_say(digits: TurnedDigits) -> None:
+def test_the_rows_search_as_their_names_say(digits: RotatedDigits) -> None:
     for row, angles in {"CNN (C4 maximum)": 4, "CNN (C8 maximum)": 8, "AC-CNN (not retrained)": 48}.items():
-        learner = build(digits, run_of(row).options())
+        record = ROTATED_MNIST.row(row)
+        learner = build(record, digits, run_of(row).options())
         assert isinstance(learner.module, SmallCNN)
-        model = as_tested(learner, run_of(row).options()).module
+        model = as_tested(record, learner, digits, run_of(row).options()).module
         assert isinstance(model, Canonicalized)
         assert model.network is learner.module
         assert model.maximizer == GridSearch(angles)
-    retrained = build(digits, run_of("AC-CNN (retrained)").options())
+    record = ROTATED_MNIST.row("AC-CNN (retrained)")
+    retrained = build(record, digits, run_of(record.name).options())
     assert isinstance(retrained.module, Canonicalized)
-    assert as_tested(retrained, run_of("AC-CNN (retrained)").options()) is retrained
+    assert as_tested(record, retrained, digits, run_of(record.name).options()) is retrained
 
 
-def test_only_the_augmented_row_turns_its_training_images(digits: TurnedDigits) -> None:
-    turns = {row: build(digits, run_of(row).options()).augmented for row in ROWS}
-    assert [row for row, augmented in turns.items() if augmented] == ["CNN (augmented)"]
+def test_only_the_augmented_row_turns_its_training_images(digits: RotatedDigits) -> None:
+    turns = {row.name: build(row, digits, run_of(row.name).options()).training_inputs for row in ROTATED_MNIST.rows}
+    assert [row for row, turned_inputs in turns.items() if turned_inputs is not None] == ["CNN (augmented)"]
 
 
 def test_the_test_digits_are_turned_by_angles_of_the_seed_and_the_training_digits_are_upright(
-    digits: TurnedDigits,
+    digits: RotatedDigits,
 ) -> None:
-    same, other = turned_digits(DATA, seed=0), turned_digits(DATA, seed=1)
+    same, other = rotated_digits(DATA, seed=0), rotated_digits(DATA, seed=1)
     assert torch.equal(digits.images, same.images)
-    test = digits.parts.test
+    test = digits.split.test
     assert not torch.equal(digits.images[test], other.images[test])
     assert not torch.equal(digits.images[test], digits.images[digits.upright])
-    assert torch.equal(digits.images[digits.parts.train], other.images[digits.parts.train])
+    assert torch.equal(digits.images[digits.split.train], other.images[digits.split.train])
     assert torch.equal(digits.labels[test], digits.labels[digits.upright])
 
 
-def test_four_angles_make_a_network_exactly_invariant_to_quarter_turns(digits: TurnedDigits) -> None:
-    options = run_of("CNN (C4 maximum)").options()
-    model = as_tested(build(digits, options), options).module.eval()
+def test_four_angles_make_a_network_exactly_invariant_to_quarter_turns(digits: RotatedDigits) -> None:
+    row = ROTATED_MNIST.row("CNN (C4 maximum)")
+    options = run_of(row.name).options()
+    model = as_tested(row, build(row, digits, options), digits, options).module.eval()
     images = digits.images[digits.upright]
     with torch.no_grad():
         torch.testing.assert_close(model(images), model(images.rot90(1, (2, 3))))
 
 
-def test_every_turn_is_new(digits: TurnedDigits) -> None:
+def test_every_turn_is_new(digits: RotatedDigits) -> None:
     images = digits.images[:3]
-    assert not torch.equal(turned(images), turned(images))
+    assert not torch.equal(randomly_rotated(images), randomly_rotated(images))
 
 
 def test_the_table_has_at_least_three_seeds() -> None:

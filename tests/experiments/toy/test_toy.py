@@ -7,9 +7,10 @@ import torch
 
 from adacanon.data.grid_orientation import grid_orientation, grid_orientation_strict, torus_edges
 from adacanon.errors import InputError
-from adacanon.experiments.toy.orientation import ROWS, TOY, build, settings, task_coefficients, task_of
+from adacanon.experiments.toy.orientation import TOY, build, task_coefficients, task_of
 from adacanon.runs.run import Run
-from adacanon.training.loop import Parts, Schedule, Sitting, accuracy, stratified_folds, train
+from adacanon.training.loop import DataSplit, TrainingControl, accuracy, stratified_folds, train
+from adacanon.training.schedule import Schedule
 
 
 def stream(seed: int = 0) -> torch.Generator:
@@ -67,20 +68,20 @@ class TestGridOrientation:
 class TestMethods:
     @pytest.mark.parametrize("row", ["Energy MLP", "Gram MLP", "A-NLSF"])
     def test_spectral_methods_solve_a_small_toy_problem(self, row: str) -> None:
-        run = Run.of("toy", row, "accuracy", 0, settings("toy", row, "accuracy", "demo") | {"samples": 100})
+        run = Run.of("toy", row, "accuracy", 0, TOY.settings_of(row, "accuracy", "demo") | {"samples": 100})
         task, options = task_of(run), run.options()
         torch.manual_seed(0)
         train_index, test = stratified_folds(task.labels, 5, generator=stream())[0]
-        learner = build(row, task, options, train=train_index, seed=0)
+        learner = build(TOY.row(row), task, options, train=train_index, seed=0)
         schedule = Schedule(epochs=25, batch=20, learning_rate=1e-3)
-        train(learner, Parts(train_index, train_index[:0], test), schedule, generator=stream())
+        train(learner, DataSplit(train_index, train_index[:0], test), schedule, generator=stream())
         assert accuracy(learner, test, batch=50) >= 95
 
-    @pytest.mark.parametrize("row", ROWS)
+    @pytest.mark.parametrize("row", TOY.row_names)
     def test_a_run_gives_the_same_metrics_twice(self, row: str) -> None:
         tiny = {"samples": 20, "size": 8, "period": 4, "folds": 2, "epochs": 1, "hidden": 8}
-        run = Run.of("toy", row, "accuracy", 1, settings("toy", row, "accuracy", "demo") | tiny)
-        first = TOY.execute(run, Sitting())
+        run = Run.of("toy", row, "accuracy", 1, TOY.settings_of(row, "accuracy", "demo") | tiny)
+        first = TOY.execute(run, TrainingControl())
         torch.randn(7)
-        second = TOY.execute(run, Sitting())
+        second = TOY.execute(run, TrainingControl())
         assert second | {"seconds": 0.0} == first | {"seconds": 0.0}

@@ -9,12 +9,13 @@ from torch import Tensor
 
 from adacanon.baselines.graphs.axis_projection import canonical_eigenvectors
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation
-from adacanon.experiments.toy.methods import EIGENVECTOR_ROWS, on_one_graph
-from adacanon.experiments.toy.orientation import TOY, TOY_STRICT, build, execute, settings, task_spectrum
+from adacanon.experiments.toy.methods import EIGENVECTOR_METHODS
+from adacanon.experiments.toy.orientation import TOY, TOY_STRICT, build, execute, task_spectrum
+from adacanon.experiments.toy.shared_graph import OnSharedGraph
 from adacanon.graphs.eigenbases import redrawn_in_eigenspaces
 from adacanon.runs.run import Run, Settings
-from adacanon.training.learners import SharedGraphClassifier
-from adacanon.training.loop import Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import read_records
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -22,28 +23,27 @@ TINY = {"samples": 20, "size": 8, "period": 4, "folds": 5, "epochs": 1, "hidden"
 
 
 def options_of(row: str) -> Settings:
-    return settings("toy", row, "accuracy", "demo") | TINY
+    return TOY.settings_of(row, "accuracy", "demo") | TINY
 
 
 def task() -> GridOrientation:
     return grid_orientation(20, size=8, period=4, generator=torch.Generator().manual_seed(0))
 
 
-def learner_of(row: str) -> SharedGraphClassifier:
+def learner_of(row: str) -> Learner:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        learner = build(row, task(), options_of(row), train=torch.arange(20), seed=0)
-    assert isinstance(learner, SharedGraphClassifier)
+        learner = build(TOY.row(row), task(), options_of(row), train=torch.arange(20), seed=0)
     learner.module.eval()
     return learner
 
 
-def scores_of(learner: SharedGraphClassifier, index: Tensor) -> Tensor:
+def scores_of(learner: Learner, index: Tensor) -> Tensor:
     with torch.no_grad():
         return learner.scores(index)
 
 
-@pytest.mark.parametrize("row", EIGENVECTOR_ROWS)
+@pytest.mark.parametrize("row", EIGENVECTOR_METHODS)
 class TestRowsOnOneGraph:
     def test_a_sample_has_its_scores_whatever_comes_with_it(self, row: str) -> None:
         learner = learner_of(row)
@@ -51,21 +51,24 @@ class TestRowsOnOneGraph:
         together = scores_of(learner, index)
         assert together.shape == (5, 2)
         for graphs in (1, 2):
-            parts = scores_of(replace(learner, graphs_per_pass=graphs), index)
+            module = learner.module
+            assert isinstance(module, OnSharedGraph)
+            other = OnSharedGraph(module.network, module.edge_index, module.call, graphs_per_pass=graphs)
+            parts = scores_of(replace(learner, module=other.eval()), index)
             torch.testing.assert_close(parts, together, atol=1e-5, rtol=1e-4)
 
     def test_gradients_reach_all_parameters(self, row: str) -> None:
         learner = learner_of(row)
         learner.module.train()
         index = torch.arange(20)
-        learner.criterion(learner.scores(index), learner.labels[index]).backward()
+        learner.loss(index).backward()
         assert [name for name, p in learner.module.named_parameters() if p.grad is None] == []
 
     def test_a_run_reports_its_accuracy_in_another_basis_too(self, row: str) -> None:
         run = Run.of("toy", row, "accuracy", 0, options_of(row))
-        metrics = execute(run, Sitting())
+        metrics = execute(run, TrainingControl())
         assert 0 <= metrics["accuracy_redrawn"] <= 100
-        assert metrics == execute(run, Sitting()) | {"seconds": metrics["seconds"]}
+        assert metrics == execute(run, TrainingControl()) | {"seconds": metrics["seconds"]}
 
 
 @pytest.mark.parametrize(("row", "blind"), [("NLSF", True), ("S2GNN", True), ("OAP+GIN", False), ("FA+GIN", False)])
@@ -73,7 +76,9 @@ def test_which_rows_see_the_basis_of_the_eigensolver(row: str, blind: bool) -> N
     """On a torus, OAP finds nothing canonical and a finite frame is one draw of an infinite one."""
     learner, index = learner_of(row), torch.arange(20)
     spectrum = redrawn_in_eigenspaces(task_spectrum(task()), generator=torch.Generator().manual_seed(1))
-    other = replace(learner, call=on_one_graph(row, spectrum, options_of(row)))
+    assert isinstance(learner.module, OnSharedGraph)
+    call = EIGENVECTOR_METHODS[row].on_one_graph(spectrum, options_of(row))
+    other = replace(learner, module=learner.module.called(call).eval())
     change = float((scores_of(other, index) - scores_of(learner, index)).abs().max())
     assert (change < 1e-5) == blind
 

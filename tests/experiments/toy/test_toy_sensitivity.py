@@ -8,10 +8,10 @@ from benchmarks.frame import figures
 
 from adacanon.experiments.toy import orientation as toy
 from adacanon.experiments.toy import sensitivity as toy_sensitivity
-from adacanon.experiments.toy.sensitivity import POINTS, SWEPT, TOY_SENSITIVITY, panels, settings, usual
+from adacanon.experiments.toy.sensitivity import POINTS, SWEPT, TOY_SENSITIVITY, panels, usual
 from adacanon.runs.run import Run, missing
 from adacanon.runs.runner import run_missing, summary_of
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import Record, append_record, read_records
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -25,9 +25,9 @@ def record_of(run: Run, accuracy: float) -> Record:
 
 
 def test_every_row_changes_one_setting_of_the_toy_table() -> None:
-    base = toy.settings("toy", "A-NLSF", "accuracy", "cpu")
+    base = toy.TOY.settings_of("A-NLSF", "accuracy")
     for row, (panel, value) in POINTS.items():
-        options = settings(row, "accuracy", "cpu")
+        options = TOY_SENSITIVITY.settings_of(row, "accuracy")
         assert options.pop("method") == "A-NLSF"
         changed = {key: options[key] for key in options if options[key] != base[key]}
         assert changed == ({} if row in USUAL else {SWEPT[panel][0]: value})
@@ -49,14 +49,16 @@ def test_runs_at_the_usual_values_are_taken_over_from_the_toy_table(tmp_path: Pa
 
 def test_a_run_is_the_toy_run_under_its_settings() -> None:
     tiny = {"samples": 20, "size": 8, "period": 4, "folds": 5, "epochs": 1, "bands": 3, "rows": 2, "draws": 4}
-    run = Run.of("toy-sensitivity", "hidden 4", "accuracy", 0, settings("hidden 4", "accuracy", "cpu") | tiny)
-    found = TOY_SENSITIVITY.execute(run, Sitting())
+    run = Run.of(
+        "toy-sensitivity", "hidden 4", "accuracy", 0, TOY_SENSITIVITY.settings_of("hidden 4", "accuracy") | tiny
+    )
+    found = TOY_SENSITIVITY.execute(run, TrainingControl())
     options = {key: value for key, value in run.options().items() if key != "method"}
-    expected = toy.execute(Run.of("toy", "A-NLSF", "accuracy", 0, options), Sitting())
+    expected = toy.execute(Run.of("toy", "A-NLSF", "accuracy", 0, options), TrainingControl())
     assert found | {"seconds": 0} == expected | {"seconds": 0}
     with torch.random.fork_rng(devices=[]):
         task = toy.task_of(Run.of("toy", "A-NLSF", "accuracy", 0, options))
-        learner = toy.build("A-NLSF", task, options, train=torch.arange(20), seed=0)
+        learner = toy.build(toy.TOY.row("A-NLSF"), task, options, train=torch.arange(20), seed=0)
     assert found["parameters"] == sum(p.numel() for p in learner.module.parameters())
 
 

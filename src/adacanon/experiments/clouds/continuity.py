@@ -1,11 +1,13 @@
 r"""Scores along paths of shapes whose principal axes cross, for every way to deal with poses; the paper has no such.
 
 A path begins at a test shape and shrinks its longest principal axis until it has changed places with the second one
-(:func:`~adacanon.experiments.clouds.steadiness.crossing_paths`). The jump is the largest change of a score between
-neighbours. With finer and finer steps that of a continuous function goes to zero, that of a discontinuous one does not.
+(:func:`~adacanon.experiments.clouds.invariance_errors.crossing_paths`). The jump is the largest change of a score
+between neighbours. With finer and finer steps that of a continuous function goes to zero, that of a discontinuous one
+does not.
 """
 
 import time
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -13,27 +15,34 @@ from torch import Tensor, nn
 from adacanon.baselines.clouds.pca_frames import PCAFrameAveraged
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
-from adacanon.experiments.clouds.methods import DRAWN
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier
-from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
+from adacanon.experiments.clouds.invariance_errors import crossing_paths, largest_jumps, scored, scored_on
+from adacanon.experiments.clouds.modelnet import MODELNET
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from adacanon.maximizers import RandomSearch
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
-from adacanon.training.loop import Sitting
+from adacanon.runs.table import Row, Table, row_named
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
 
-RANDOM, FIXED = f"AC-PointNet{DRAWN}", "AC-PointNet (fixed candidates)"
-AVERAGED, ANY_ORDER = "PCA-FA-PointNet", "PCA-FA-PointNet (any order)"
+RANDOM, AVERAGED = "AC-PointNet (random draws)", "PCA-FA-PointNet"
+
+
+def as_trained(name: str) -> Row:
+    """The network of a row of `modelnet`, evaluated as it was trained."""
+    return Row(name, "as trained", base=name)
+
+
 ROWS = (
-    "PointNet",
-    "PCA-PointNet",
-    AVERAGED,
-    ANY_ORDER,
-    "CN-PointNet",
-    "VN-PointNet",
-    "AC-PointNet",
-    RANDOM,
-    FIXED,
+    as_trained("PointNet"),
+    as_trained("PCA-PointNet"),
+    as_trained(AVERAGED),
+    Row("PCA-FA-PointNet (any order)", "averaged over all axis frames", base=AVERAGED),
+    as_trained("CN-PointNet"),
+    as_trained("VN-PointNet"),
+    as_trained("AC-PointNet"),
+    as_trained(RANDOM),
+    Row("AC-PointNet (fixed candidates)", "all draws on the whole cloud", base=RANDOM),
 )
 COLUMN = "jump"
 PATHS, STEPS, COARSER, TILTS = 8, 1024, (4, 16), (2.0, 0.3)
@@ -42,24 +51,19 @@ path, and the tilts of those that pass a crossing, in degrees.
 """
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of the network in `modelnet`, and the paths."""
-    network = modelnet.settings(network_row(row), column, preset)
+    network = modelnet.settings(MODELNET.row(row.base), column, preset)
     return {"network": network, "paths": PATHS, "steps": STEPS, "tilts": list(TILTS)}
 
 
-def network_row(row: str) -> str:
-    """The row of `modelnet` whose network a row is about."""
-    return {FIXED: RANDOM, ANY_ORDER: AVERAGED}.get(row, row)
-
-
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """The jumps of a network that `modelnet` has left in the cache folder, or that is trained now."""
     begin = time.perf_counter()
     options = run.options()
-    learner = learner_of(run, sitting)
+    learner, data = learner_of(run, control)
     module, batch = module_of(run, learner), options["network"]["batch"]
-    points, labels = mixed_test_clouds(learner)
+    points, labels = mixed_test_clouds(data)
     scores = scored(module, points, batch=batch)
     unit = float(scores.std(0).mean().clamp(min=1e-12))
     on_the_way, *past = (
@@ -82,42 +86,51 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     }
 
 
-def scores_on_the_way(run: Run, sitting: Sitting, *, shape: int, steps: int) -> Tensor:
+def scores_on_the_way(run: Run, control: TrainingControl, *, shape: int, steps: int) -> Tensor:
     """Scores along the path of one test shape, in units of their deviation over the shapes, (steps, classes)."""
-    learner = learner_of(run, sitting)
+    learner, data = learner_of(run, control)
     module, batch = module_of(run, learner), run.options()["network"]["batch"]
-    points, _ = mixed_test_clouds(learner)
+    points, _ = mixed_test_clouds(data)
     unit = scored(module, points[:256], batch=batch).std(0).mean().clamp(min=1e-12)
     path = crossing_paths(points[shape : shape + 1], steps)
     return scored_on(module, path, batch=batch)[0] / unit
 
 
-def learner_of(run: Run, sitting: Sitting) -> CloudClassifier:
-    """The network that a row is about, as `modelnet` trains it."""
-    options = run.options()["network"]
-    return modelnet.kept_or_trained(Run.of("modelnet", network_row(run.row), "accuracy", run.split, options), sitting)
+def learner_of(run: Run, control: TrainingControl) -> tuple[Learner, RotatedClouds]:
+    """The network that a row is about, as `modelnet` trains it, and its data."""
+    base, options = row_named(ROWS, run.row).base, run.options()["network"]
+    return modelnet.kept_or_trained(Run.of("modelnet", base, "accuracy", run.split, options), control)
 
 
-def module_of(run: Run, learner: CloudClassifier) -> nn.Module:
+def module_of(run: Run, learner: Learner) -> nn.Module:
     """The network as it was trained, or evaluated in another way: with a search over all candidates on the whole cloud,
     or averaged over more frames.
     """
-    model = learner.module
-    if run.row == ANY_ORDER:
-        assert isinstance(model, PCAFrameAveraged)
-        return PCAFrameAveraged(model.network, axis_frames)
-    if run.row != FIXED:
-        return model
+    return EVALUATED[row_named(ROWS, run.row).method](learner.module, run.options()["network"])
+
+
+def _with_all_frames(model: nn.Module, options: Settings) -> nn.Module:
+    assert isinstance(model, PCAFrameAveraged)
+    return PCAFrameAveraged(model.network, axis_frames)
+
+
+def _with_all_draws(model: nn.Module, options: Settings) -> nn.Module:
     assert isinstance(model, Canonicalized)
-    draws = run.options()["network"]["draws"]
-    return Canonicalized(model.network, model.family, RandomSearch(draws), seed=int(model.seed))
+    return Canonicalized(model.network, model.family, RandomSearch(options["draws"]), seed=int(model.seed))
 
 
-def mixed_test_clouds(learner: CloudClassifier) -> tuple[Tensor, Tensor]:
+EVALUATED: dict[str, Callable[[nn.Module, Settings], nn.Module]] = {
+    "as trained": lambda model, options: model,
+    "averaged over all axis frames": _with_all_frames,
+    "all draws on the whole cloud": _with_all_draws,
+}
+
+
+def mixed_test_clouds(data: RotatedClouds) -> tuple[Tensor, Tensor]:
     """Test clouds in their poses, in an order that mixes the classes, and their labels."""
-    test = learner.data.parts.test
+    test = data.split.test
     index = test[torch.randperm(len(test), generator=torch.Generator().manual_seed(0))]
-    return learner.data.points[index], learner.data.labels[index]
+    return data.points[index], data.labels[index]
 
 
 CONTINUITY = Table(
@@ -130,30 +143,12 @@ CONTINUITY = Table(
     settings=settings,
     execute=execute,
     metric=COLUMN,
-    also=(
+    extra_metrics=(
         *((f"jump_{n}", f"{n} x coarser") for n in COARSER),
         ("largest", "largest of all"),
         ("winner", "winner"),
         ("crossing", "on it"),
         *((f"near_{n}", f"{tilt:g}° beside") for n, tilt in enumerate(TILTS)),
         ("accuracy", "accuracy"),
-    ),
-    notes=(
-        "Networks of the first split of `modelnet`, read from the cache folder or trained anew. 'jump' is the mean "
-        "over 8 paths of the largest change of a score between two of 1,024 clouds on the path, in units of the "
-        "deviation of scores between test shapes; beside it the same with 4 and 16 times longer steps. Of a function "
-        "with bounded slope these are 4 and 16 times larger, of one that jumps they are the same. 'winner' is the "
-        "largest score alone, which decides. No cloud lies on the crossing itself. 'on it' is how far the scores of "
-        "that one, which has two equal variances and no axes of its own, are from those of its neighbours on the path. "
-        "'beside' is the jump along paths whose direction of shrinking is tilted by so many degrees: variances come "
-        "near each other and do not meet, and principal axes turn fast instead of jumping.",
-        "'AC-PointNet' searches among its own axes in any order, '(random draws)' among rotations that are the same "
-        "for all clouds, coarse to fine; 'fixed candidates' is the network of the latter with all draws on the whole "
-        "cloud, whose maximum is continuous. 'PCA-FA-PointNet (any order)' averages the network of the row above over "
-        "the 24 rotations that AC-PointNet takes the maximum of; it was not trained so. PointNet sees poses, and is "
-        "here to show what deformation alone does.",
-        "The scores along one of the paths: [figures/continuity.png](figures/continuity.png), drawn by "
-        "`adacanon figure continuity`.",
-        "Without the trainings the preset `cpu` takes about 40 minutes of one core.",
     ),
 )

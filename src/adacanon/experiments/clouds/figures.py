@@ -14,7 +14,7 @@ from adacanon.reports import continuity_figure, gallery, stability_figure
 from adacanon.runs.run import Run, checkpoint_of
 from adacanon.runs.runner import summary_of
 from adacanon.training.checkpoint import remove_checkpoint
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 Files = dict[str, bytes]
 """Name -> content. Pages hold the points of shapes, whose licences do not allow to pass them on: they are not for the
@@ -40,18 +40,18 @@ def draw_continuity(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """From the networks of its rows."""
     curves = {}
     for run in CONTINUITY.runs(rows=CONTINUITY.rows_named(rows), splits=1, preset=preset):
-        with _sitting(run) as sitting:
-            curves[run.row] = continuity.scores_on_the_way(run, sitting, shape=SHAPE, steps=STEPS)
+        with _control(run) as control:
+            curves[run.row] = continuity.scores_on_the_way(run, control, shape=SHAPE, steps=STEPS)
     return {"continuity.png": continuity_figure.draw(curves)}
 
 
 def draw_chairs(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """A picture, and a page on which the chairs are turned by hand, from the network of AC-PointNet."""
     _check_no_rows("chairs", rows)
-    options = modelnet.settings(chairs.METHOD, "accuracy", preset)
+    options = modelnet.settings(modelnet.MODELNET.row(chairs.METHOD), "accuracy", preset)
     run = Run.of("modelnet", chairs.METHOD, "accuracy", 0, options)
-    with _sitting(run) as sitting:
-        shown = chairs.gallery(run, sitting)
+    with _control(run) as control:
+        shown = chairs.gallery(run, control)
     return {"chairs.png": gallery.draw(shown), "chairs.html": gallery.page(shown).encode()}
 
 
@@ -78,10 +78,10 @@ def _check_no_rows(name: str, rows: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _sitting(run: Run) -> Iterator[Sitting]:
+def _control(run: Run) -> Iterator[TrainingControl]:
     """A network that is missing is trained; its state is kept now and then, until the figure is there."""
     checkpoint = checkpoint_of(run, cache_folder() / "networks" / "unfinished")
-    yield Sitting(
+    yield TrainingControl(
         checkpoint, on_epoch=lambda epoch, loss: print(f"{run.row}, epoch {epoch}: loss {loss:.3f}", flush=True)
     )
     remove_checkpoint(checkpoint)

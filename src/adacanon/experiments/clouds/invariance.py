@@ -12,9 +12,9 @@ from adacanon.baselines.clouds.pca_frames import PCAAligned
 from adacanon.core import Canonicalized, Maximizer
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.continuity import mixed_test_clouds
-from adacanon.experiments.clouds.methods import DRAWN
-from adacanon.experiments.clouds.posed_clouds import turned
-from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, scored_on
+from adacanon.experiments.clouds.invariance_errors import crossing_paths, largest_jumps, scored, scored_on
+from adacanon.experiments.clouds.modelnet import MODELNET
+from adacanon.experiments.clouds.rotated_clouds import randomly_rotated
 from adacanon.maximizers import (
     AnchoredSearch,
     ClimbStage,
@@ -25,11 +25,12 @@ from adacanon.maximizers import (
 )
 from adacanon.points import Rotations
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
-from adacanon.training.loop import Sitting
+from adacanon.runs.table import Row, Table, row_named
+from adacanon.training.loop import TrainingControl
 
 OWN, COLUMN = "AC-PointNet as trained", "changed"
 ALIGNED = "principal axes"
+ANY_NETWORK, OWN_NETWORK = "AC-PointNet (random draws)", "AC-PointNet"
 ANCHORED = AnchoredSearch(48)
 SEARCHES: dict[str, Maximizer | None] = {
     ALIGNED: None,
@@ -54,35 +55,35 @@ SEARCHES: dict[str, Maximizer | None] = {
     ),
     OWN: AnchoredSearch(24),
 }
-"""Row -> search; principal axes are an ordinary canonicalization of the same network, without one."""
+"""Kind -> search; principal axes are an ordinary canonicalization of the same network, without one."""
+
+ROWS = tuple(
+    Row(kind, base=OWN_NETWORK if kind == OWN else ANY_NETWORK, search=dict.fromkeys(("cpu", "paper"), kind))
+    for kind in SEARCHES
+)
+"""The base is the row of `modelnet` whose network is searched: one that was trained in all poses, for any search to be
+tried on it, and for the last row one that was trained with the search it has here."""
 
 SIZES: Settings = {"shapes": 100, "rotations": 20, "paths": 8, "steps": 64, "tilt": 2.0}
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of the network in `modelnet`, the search, and what it is tried on."""
-    network = modelnet.settings(network_row(row), column, preset)
-    return {"network": network, "search": repr(SEARCHES[row]), **SIZES}
+    network = modelnet.settings(MODELNET.row(row.base), column, preset)
+    return {"network": network, "search": repr(SEARCHES[row.search[preset]]), **SIZES}
 
 
-def network_row(row: str) -> str:
-    """The row of `modelnet` whose network is searched: one that was trained in all poses, for any search to be tried on
-    it, and for the last row one that was trained with the search it has here.
-    """
-    return "AC-PointNet" if row == OWN else f"AC-PointNet{DRAWN}"
-
-
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """One search on a network that `modelnet` has left in the cache folder, or that is trained now."""
     begin = time.perf_counter()
-    options = run.options()
-    network_run = Run.of("modelnet", network_row(run.row), "accuracy", run.split, options["network"])
-    learner = modelnet.kept_or_trained(network_run, sitting)
+    row, options = row_named(ROWS, run.row), run.options()
+    network_run = Run.of("modelnet", row.base, "accuracy", run.split, options["network"])
+    learner, data = modelnet.kept_or_trained(network_run, control)
     assert isinstance(learner.module, Canonicalized)
     network, batch = learner.module.network, options["network"]["batch"]
     assert isinstance(network, nn.Module)
-    module = searched(network, SEARCHES[run.row], seed=run.split)
-    points, labels = (x[: options["shapes"]] for x in mixed_test_clouds(learner))
+    module = searched(network, SEARCHES[row.search["cpu"]], seed=run.split)
+    points, labels = (x[: options["shapes"]] for x in mixed_test_clouds(data))
     scores = scored(module, points, batch=batch)
     unit = float(scores.std(0).mean().clamp(min=1e-12))
     rotated = rotated_scores(module, points, rotations=options["rotations"], seed=run.split, batch=batch)
@@ -127,7 +128,7 @@ def rotation_errors(scores: Tensor, rotated: Tensor) -> Errors:
 def rotated_scores(module: nn.Module, points: Tensor, *, rotations: int, seed: int, batch: int) -> Tensor:
     """Scores of every cloud under rotations of its own, (rotations, clouds, classes)."""
     generator = torch.Generator().manual_seed(seed + 1)
-    return torch.stack([scored(module, turned(points, generator), batch=batch) for _ in range(rotations)])
+    return torch.stack([scored(module, randomly_rotated(points, generator), batch=batch) for _ in range(rotations)])
 
 
 class Jumps(NamedTuple):
@@ -152,14 +153,14 @@ def searched(network: nn.Module, search: Maximizer | None, *, seed: int) -> nn.M
 INVARIANCE = Table(
     name="invariance",
     title="A trained AC-PointNet under every search: predictions that rotations change, in percent, and jumps",
-    rows=tuple(SEARCHES),
+    rows=ROWS,
     columns=(COLUMN,),
     splits=lambda row, column: 1,
     most_splits=10,
     settings=settings,
     execute=execute,
     metric=COLUMN,
-    also=(
+    extra_metrics=(
         ("shapes", "shapes, %"),
         ("moved", "moved"),
         ("moved_share", "moved, relative"),
@@ -168,24 +169,5 @@ INVARIANCE = Table(
         ("winner_share", "winner, % of axes"),
         ("near", "near miss"),
         ("accuracy", "accuracy"),
-    ),
-    notes=(
-        "The network of the first split of `modelnet` that was trained with random draws, read from the cache folder "
-        "or trained anew, and 100 of its test shapes under 20 random rotations each; for the last row the one that "
-        "was trained with anchors. 'shapes' have at least one prediction that changes, 'moved' is the mean absolute "
-        "change of a score, 'relative' in units of the deviation of scores between shapes.",
-        "'jump' is the mean over 8 paths of `continuity` (64 clouds each) of the largest change of a score between "
-        "neighbours, in the same units, and then as a share of what alignment of the same network with principal axes "
-        "has; 'winner' is the largest score alone, which decides. Searches on coarse views give classes out of "
-        "contention lower bounds, which jump when the contenders change. 'near miss' is the jump along paths whose "
-        "direction of shrinking is tilted by two degrees: variances come near each other and do not meet, and the axes "
-        "turn by a right angle within a few steps.",
-        "50 random candidates or 24 anchored ones unless a row says otherwise, three gradient steps where there is "
-        "refinement. Anchored candidates are the rotations into the principal axes in any order and with any signs, "
-        "and further ones the same after a draw. Views of coarse searches have 32 of 128 points and 48 or 192 "
-        "anchored candidates; close to the maximum, all ten classes climb on views of 32 and 64 points and on the "
-        "cloud.",
-        "Without the training the preset `cpu` takes about an hour of one core, half of it for the row close to the "
-        "maximum and a quarter for the one where every candidate is refined.",
     ),
 )

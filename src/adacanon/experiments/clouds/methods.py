@@ -1,45 +1,25 @@
 """The rows of the tables on clouds: a method around a backbone, or a network of its own."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 from torch import nn
 
 from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier, PosedClouds, canonicalized, plain
-from adacanon.experiments.clouds.searches import ANCHORED, FAST, REMEMBERED, searches
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, plain
+from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, kind_for, searches
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Settings
-
-DRAWN, ANY_ORDER = " (random draws)", " (any order)"
-"""Ends of the names of rows: AC rows that search as the paper does, whatever the preset, and averages over the
-principal axes in any order."""
-
-ADAPTIVE: dict[str, dict[str, Settings]] = {
-    "AC": {"paper": {"draws": 50}, "cpu": ANCHORED},
-    f"AC{DRAWN}": {"paper": {"draws": 50}, "cpu": {**FAST, "fixed": True}},
-}
-"""How the AC rows search and train, by method and preset."""
-
-ON_NEIGHBOURHOODS: dict[str, dict[str, Settings]] = {"DGCNN": {"cpu": REMEMBERED}}
-"""The same by backbone and preset, where AC rows differ: on a view of a few points, a point has other neighbours."""
+from adacanon.runs.table import Row
+from adacanon.training.learner import Learner
 
 EXPANSION = 5
 """Fixed poses of every training cloud in the -Aug rows. In `cpu` an epoch takes one of them: all rows take equal
 steps."""
 
 Build = Callable[[int, Settings], nn.Module]
-
-
-class Method(NamedTuple):
-    """What a row does, and around which backbone."""
-
-    name: str
-    backbone: str
-
 
 BACKBONES: dict[str, Build] = {
     "DeepSet": lambda classes, options: DeepSet(classes),
@@ -54,56 +34,74 @@ VECTOR_NEURONS: dict[str, Build] = {
 }
 WRAPPERS: dict[str, Callable[[nn.Module, Settings], nn.Module]] = {
     "plain": lambda network, options: network,
-    "Aug": lambda network, options: network,
+    "augmented": lambda network, options: network,
     "CN": lambda network, options: LearnedCanonicalization(network, k=options["k"]),
     "PCA": lambda network, options: PCAAligned(network),
     "PCA-FA": lambda network, options: PCAFrameAveraged(network),
-    f"PCA-FA{ANY_ORDER}": lambda network, options: PCAFrameAveraged(network, axis_frames),
+    "PCA-FA (any order)": lambda network, options: PCAFrameAveraged(network, axis_frames),
 }
 
 
-def method_of(row: str) -> Method:
-    """What the name of a row says.
+def plain_row(backbone: str) -> Row:
+    """A backbone as it is, on clouds in random poses."""
+    return Row(backbone, "plain", backbone)
 
-    Example:
-        >>> method_of("PCA-FA-PointNet"), method_of("PointNet-Aug").name, method_of("DGCNN").name
-        (Method(name='PCA-FA', backbone='PointNet'), 'Aug', 'plain')
+
+def augmented_row(backbone: str) -> Row:
+    """A backbone on a few fixed poses of every training cloud."""
+    own = {"fixed": True, "expansion": EXPANSION}
+    return Row(f"{backbone}-Aug", "augmented", backbone, settings=own, preset_settings={"paper": {"whole": True}})
+
+
+def rival_row(method: str, backbone: str) -> Row:
+    """A rival or a control around a backbone."""
+    return Row(f"{method}-{backbone}", method, backbone)
+
+
+def adaptive_row(backbone: str) -> Row:
+    """Adaptive canonicalization with the library's default search; in the preset `paper` with the paper's."""
+    return searching_row(f"AC-{backbone}", backbone, {"paper": "random draws", "cpu": DEFAULT_SEARCHES[backbone]})
+
+
+def random_draws_row(backbone: str) -> Row:
+    """Adaptive canonicalization among random rotations, in every preset; in `cpu` with shortcuts."""
+    name = f"AC-{backbone} (random draws)"
+    return searching_row(name, backbone, {"paper": "random draws", "cpu": "learning draws"})
+
+
+def searching_row(name: str, backbone: str, search: Mapping[str, str], *, base: str = "", forms: bool = True) -> Row:
+    """An AC row with kinds of search by preset. In `cpu` it trains on two forms of a cloud, unless told to train on all
+    of them; clouds whose winners are remembered keep their poses.
     """
-    for variant in (DRAWN, ANY_ORDER):
-        if row.endswith(variant):
-            name, backbone = method_of(row.removesuffix(variant))
-            return Method(f"{name}{variant}", backbone)
-    if row.endswith("-Aug"):
-        return Method("Aug", row.removesuffix("-Aug"))
-    before, _, backbone = row.rpartition("-")
-    return Method(before or "plain", backbone)
+    own = {preset: dict(KINDS[kind].settings) for preset, kind in search.items()}
+    if forms:
+        own["cpu"] |= TWO_FORMS
+    own["cpu"] |= {"fixed": True} if search["cpu"] in REMEMBERING else {}
+    return Row(name, "AC", backbone, base, search, preset_settings=own)
 
 
-def adaptive_settings(method: str, backbone: str, preset: str) -> Settings:
-    """How an AC row searches and trains: the one place for it."""
-    differing = ON_NEIGHBOURHOODS.get(backbone, {}) if method == "AC" else {}
-    return differing.get(preset, ADAPTIVE[method][preset])
+DEFAULT_SEARCHES = {
+    "DeepSet": "calibrated anchors",
+    "PointNet": "calibrated anchors",
+    "PointNet++": "calibrated anchors",
+    "RSCNN": "calibrated anchors",
+    "DGCNN": "remembered anchors",
+}
+"""How the AC row of a backbone searches in `cpu`. DGCNN ranks poses badly on a view of a few points, on which a point
+has other neighbours."""
+
+REMEMBERING = ("learning draws", "remembered anchors")
 
 
-def own_settings(row: str, preset: str) -> Settings:
-    """What a row has beside the settings of its backbone."""
-    method, backbone = method_of(row)
-    if method in ADAPTIVE:
-        return adaptive_settings(method, backbone, preset)
-    if method != "Aug":
-        return {}
-    return {"fixed": True, "expansion": EXPANSION, **({"whole": True} if preset == "paper" else {})}
-
-
-def build(row: str, data: PosedClouds, options: Settings, *, seed: int) -> CloudClassifier:
+def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Learner:
     """A row bound to its data; all but AC are trained with cross-entropy."""
-    method, backbone = method_of(row)
-    if method == "VN":
-        return plain(VECTOR_NEURONS[backbone](data.classes, options), data)
-    network = BACKBONES[backbone](data.classes, options)
-    if method not in ADAPTIVE:
-        return plain(WRAPPERS[method](network, options), data)
-    evaluation, training = searches(options, samples=len(data.parts.train))
+    if row.method == "VN":
+        return plain(VECTOR_NEURONS[row.backbone](data.classes, options), data)
+    network = BACKBONES[row.backbone](data.classes, options)
+    if row.method != "AC":
+        return plain(WRAPPERS[row.method](network, options), data)
+    kind = kind_for(row.search.values(), options)
+    evaluation, training = searches(kind, options, samples=len(data.split.train))
     return canonicalized(network, data, evaluation, in_training=training, forms=options.get("forms"), seed=seed)
 
 

@@ -1,8 +1,11 @@
-"""How the AC rows of the tables on clouds search and train."""
+"""How the AC rows of the tables on clouds search: one function for each kind of search."""
 
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import partial
 
 from adacanon.core.family import Searches
+from adacanon.errors import InputError
 from adacanon.maximizers import (
     AnchoredSearch,
     Calibration,
@@ -14,39 +17,101 @@ from adacanon.maximizers import (
 )
 from adacanon.runs.run import Settings
 
-EXACT: Settings = {"draws": 50}
-COARSE: Settings = {**EXACT, "size": 32, "contenders": 3, "keep": 2}
-FEW: Settings = {"forms": 2.0}
-LEARNING: Settings = {"slots": 4, "calibration": 4, "evaluation": 200}
-FAST: Settings = {**COARSE, **FEW, **LEARNING}
-ANCHORED: Settings = {"anchors": 24, "size": 32, "calibration": 4, **FEW}
-REMEMBERED: Settings = {"anchors": 24, "subset": 6, "slots": 4, "fixed": True, **FEW}
+DRAWS: Settings = {"draws": 50}
+COARSE: Settings = {**DRAWS, "size": 32, "contenders": 3, "keep": 2}
+LEARNING: Settings = {**COARSE, "slots": 4, "calibration": 4, "evaluation": 200}
+ANCHORS: Settings = {"anchors": 24}
+ANCHORS_ON_VIEWS: Settings = {**ANCHORS, "size": 32}
+CALIBRATED_ANCHORS: Settings = {**ANCHORS_ON_VIEWS, "calibration": 4}
+REMEMBERED_ANCHORS: Settings = {**ANCHORS, "subset": 6, "slots": 4}
+
+TWO_FORMS: Settings = {"forms": 2.0}
+"""The pass with gradients takes two forms of a cloud: of the true class and of the hardest other one."""
+
+FAST: Settings = {**LEARNING, **TWO_FORMS}
+"""The fast settings for random draws."""
 
 
-def searches(options: Settings, *, samples: int) -> Searches:
-    """With anchors, principal axes in any order; without, random draws, and with slots searches that learn.
+def random_draws(options: Settings, samples: int) -> Searches:
+    """Random rotations, on the whole cloud in training and in evaluation."""
+    return RandomSearch(options["draws"]), None
 
-    With a size, training searches on a view of so many points; random draws do so in evaluation too. With a subset,
-    training searches among so many of the anchors and the winners that are remembered, on whole clouds.
-    """
-    if "anchors" in options:
-        return _anchored(options, samples)
+
+def coarse_draws(options: Settings, samples: int) -> Searches:
+    """Random rotations, compared on a view of some points first."""
     draws = RandomSearch(options["draws"])
-    if "size" not in options:
-        return draws, None
-    names = ("draws", "size", "slots", "calibration", "evaluation", "contenders", "keep")
-    if "slots" in options:
-        return learning_searches(samples, middle=False, **{name: options[name] for name in names})
     coarse = partial(CoarseToFine, draws, size=options["size"], keep=options["keep"], pilot=False)
     return coarse(contenders=options["contenders"]), coarse(contenders=0)
 
 
-def _anchored(options: Settings, samples: int) -> Searches:
-    anchors = AnchoredSearch(options["anchors"])
-    if "subset" in options:
-        return anchors, Remembered(SubsetSearch(anchors, options["subset"]), samples, options["slots"])
-    if "size" not in options:
-        return anchors, None
-    known = Calibration(options["calibration"]) if "calibration" in options else None
-    view = CoarseToFine(anchors, options["size"], contenders=0, pilot=False, reduced=False, calibration=known)
-    return anchors, view
+def learning_draws(options: Settings, samples: int) -> Searches:
+    """Coarse to fine, with remembered winners of every training cloud and calibrated scores."""
+    return learning_searches(samples, middle=False, **{name: options[name] for name in LEARNING})
+
+
+def anchors(options: Settings, samples: int) -> Searches:
+    """Principal axes in any order, on the whole cloud in training and in evaluation."""
+    return AnchoredSearch(options["anchors"]), None
+
+
+def anchors_on_views(options: Settings, samples: int) -> Searches:
+    """Principal axes in any order, in training on a view of some points."""
+    return _anchors_on_views(options, None)
+
+
+def calibrated_anchors(options: Settings, samples: int) -> Searches:
+    """Principal axes in any order, in training on a view with calibrated scores."""
+    return _anchors_on_views(options, Calibration(options["calibration"]))
+
+
+def remembered_anchors(options: Settings, samples: int) -> Searches:
+    """Principal axes in any order; in training some of them and the winners that are remembered, on whole clouds."""
+    every = AnchoredSearch(options["anchors"])
+    return every, Remembered(SubsetSearch(every, options["subset"]), samples, options["slots"])
+
+
+def _anchors_on_views(options: Settings, calibration: Calibration | None) -> Searches:
+    every = AnchoredSearch(options["anchors"])
+    size = options["size"]
+    return every, CoarseToFine(every, size, contenders=0, pilot=False, reduced=False, calibration=calibration)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of search.
+
+    Attributes:
+        make: from the settings of a run and the number of training clouds to the searches of evaluation and training.
+        settings: the usual settings; their names are those that the function reads.
+    """
+
+    make: Callable[[Settings, int], Searches]
+    settings: Settings
+
+
+KINDS: dict[str, Kind] = {
+    "random draws": Kind(random_draws, DRAWS),
+    "coarse draws": Kind(coarse_draws, COARSE),
+    "learning draws": Kind(learning_draws, LEARNING),
+    "anchors": Kind(anchors, ANCHORS),
+    "anchors on views": Kind(anchors_on_views, ANCHORS_ON_VIEWS),
+    "calibrated anchors": Kind(calibrated_anchors, CALIBRATED_ANCHORS),
+    "remembered anchors": Kind(remembered_anchors, REMEMBERED_ANCHORS),
+}
+NAMES = {name for kind in KINDS.values() for name in kind.settings}
+"""The settings that belong to a search."""
+
+
+def searches(kind: str, options: Settings, *, samples: int) -> Searches:
+    """The searches of evaluation and of training; None searches in training as in evaluation."""
+    return KINDS[kind].make(options, samples)
+
+
+def kind_for(kinds: Collection[str], options: Settings) -> str:
+    """Which of the kinds that a row has in its presets these settings are for: a run does not name its preset."""
+    given = NAMES & options.keys()
+    found = [kind for kind in set(kinds) if given == KINDS[kind].settings.keys()]
+    if len(found) != 1:
+        expected = " or ".join(f"{', '.join(KINDS[kind].settings)} ({kind})" for kind in kinds)
+        raise InputError(f"Expected the settings {expected} for a search; got {', '.join(sorted(given))}")
+    return found[0]

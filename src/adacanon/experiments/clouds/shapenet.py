@@ -6,24 +6,25 @@ from collections.abc import Callable
 from torch import nn
 
 from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
-from adacanon.experiments.clouds.methods import WRAPPERS, method_of, own_settings
+from adacanon.experiments.clouds.methods import WRAPPERS, adaptive_row, plain_row, rival_row
 from adacanon.experiments.clouds.modelnet import BACKBONES as CLASSIFICATION
-from adacanon.experiments.clouds.modelnet import FALLING, schedule_of
-from adacanon.experiments.clouds.posed_shapes import (
-    PartFinder,
-    PosedShapes,
+from adacanon.experiments.clouds.modelnet import FALLING
+from adacanon.experiments.clouds.rotated_shapes import (
+    RotatedShapes,
     canonicalized_finder,
     part_figures,
     plain_finder,
-    posed_shapes,
+    rotated_shapes,
     shapenet,
 )
-from adacanon.experiments.clouds.searches import searches
+from adacanon.experiments.clouds.searches import kind_for, searches
 from adacanon.points import DGCNNSegmentation, PointNetSegmentation
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
-from adacanon.training.loop import Sitting
+from adacanon.runs.table import Row, Table, row_named
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
+from adacanon.training.schedule import Schedule
 
 COMMON: dict[str, Settings] = {
     "paper": {"points": 2048, "epochs": 250, "batch": 32, "k": 40, "weight_decay": 1e-4, "seed": 0},
@@ -41,39 +42,40 @@ VECTOR_NEURONS: dict[str, Callable[[Settings], nn.Module]] = {
     "PointNet": lambda options: VNPointNetSegmentation(k=options["k"]),
     "DGCNN": lambda options: VNDGCNNSegmentation(k=options["k"]),
 }
-ROWS = tuple(f"{method}{backbone}" for method in ("", "VN-", "CN-", "AC-") for backbone in ("PointNet", "DGCNN"))
+TWO = ("PointNet", "DGCNN")
+RIVALS = tuple(rival_row(method, backbone) for method in ("VN", "CN") for backbone in TWO)
+ROWS = (*map(plain_row, TWO), *RIVALS, *map(adaptive_row, TWO))
 SEEDS = 10
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on; a shared form leaves no choice of forms."""
-    own = {name: value for name, value in own_settings(row, preset).items() if name != "forms"}
-    return {**COMMON[preset], **BACKBONES[preset][method_of(row).backbone], **own}
+    own = {name: value for name, value in row.own_settings(preset).items() if name != "forms"}
+    return {**COMMON[preset], **BACKBONES[preset][row.backbone], **own}
 
 
-def build(row: str, data: PosedShapes, options: Settings, *, seed: int) -> PartFinder:
+def build(row: Row, data: RotatedShapes, options: Settings, *, seed: int) -> Learner:
     """A row bound to its data; all are trained with the cross-entropy of points."""
-    method, backbone = method_of(row)
-    if method == "VN":
-        return plain_finder(VECTOR_NEURONS[backbone](options), data)
-    network = NETWORKS[backbone](options)
-    if method == "AC":
-        found = searches(options, samples=len(data.parts.train))
+    if row.method == "VN":
+        return plain_finder(VECTOR_NEURONS[row.backbone](options), data)
+    network = NETWORKS[row.backbone](options)
+    if row.method == "AC":
+        found = searches(kind_for(row.search.values(), options), options, samples=len(data.split.train))
         return canonicalized_finder(network, data, found, seed=seed)
-    return plain_finder(WRAPPERS[method](network, options), data)
+    return plain_finder(WRAPPERS[row.method](network, options), data)
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
     options = run.options()
-    data = posed_shapes(shapenet(options["points"]), seed=run.split, fixed=options.get("fixed", False))
-    schedule = schedule_of(options)
+    data = rotated_shapes(shapenet(options["points"]), seed=run.split, fixed=options.get("fixed", False))
+    schedule = Schedule.of(options)
     finder, history = train_seeded(
-        run, lambda: build(run.row, data, options, seed=run.split), data.parts, schedule, sitting
+        run, lambda: build(row_named(ROWS, run.row), data, options, seed=run.split), data.split, schedule, control
     )
     begin = time.perf_counter()
     return {
-        **part_figures(finder, data.parts.test, batch=schedule.batch),
+        **part_figures(finder, data, data.split.test, batch=schedule.batch),
         "train_loss": history.loss,
         "epochs": float(history.epoch),
         "parameters": float(sum(p.numel() for p in finder.module.parameters())),
@@ -93,21 +95,5 @@ SHAPENET = Table(
     execute=execute,
     metric="miou",
     comparable=lambda options: options["points"] == COMMON["paper"]["points"],
-    also=(("shape_miou", "over shapes"), ("point_accuracy", "points")),
-    notes=(
-        "The figure is the mean over the 16 categories of the mean IoU over their shapes; 'over shapes' is the mean "
-        "over all shapes, 'points' the share of points that are named rightly. The category of a shape is known, and "
-        "its points are given parts of that category.",
-        "Preset `cpu`: 128 points, 8 epochs, batches of 32, Adam with learning rate 0.001 and a cosine schedule, "
-        "weight decay 0.0001, 10 neighbours, networks of the published sizes, on at most 160 / 20 / 80 training, "
-        "validation and test shapes per category. The paper's figures are for all shapes: compare rows with rows, not "
-        "with these.",
-        "Preset `paper`: the paper says nothing of its settings for parts. These are its settings for classification, "
-        "with 2,048 points and 40 neighbours as the authors of the backbones have it "
-        "(`adacanon data import --points 2048`).",
-        "Training and validation shapes are trained on together, the last epoch is tested, nothing is chosen on the "
-        "test part. Test shapes are turned by rotations that the seed determines, the same for all methods.",
-        "AC: one form per shape, of the smallest entropy summed over its points; searched in training as the same "
-        "backbone is in `modelnet`, with a memory of one rotation for each shape.",
-    ),
+    extra_metrics=(("shape_miou", "over shapes"), ("point_accuracy", "points")),
 )

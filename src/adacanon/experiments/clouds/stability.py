@@ -17,39 +17,53 @@ from torch import Tensor
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds import modelnet
 from adacanon.experiments.clouds.methods import build
-from adacanon.experiments.clouds.posed_clouds import CloudClassifier
+from adacanon.experiments.clouds.modelnet import MODELNET
+from adacanon.experiments.clouds.rotated_clouds import RotatedClouds
 from adacanon.folders import cache_folder
 from adacanon.reports.summary import Cell, Summary
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
+from adacanon.runs.table import Row, Table
 from adacanon.spaces import SO3
 from adacanon.training.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
-from adacanon.training.loop import Sitting
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl
+from adacanon.training.schedule import Schedule
 
 METHOD, COLUMN = "AC-PointNet", "distance"
 EPOCHS = 16
-SHARES: dict[str, float] = {f"{100 * n / EPOCHS:g} %": n / EPOCHS for n in range(1, EPOCHS + 1)}
-"""Row -> the share of the training that is over; in the preset `cpu` there is one row for every epoch."""
+ROWS = tuple(
+    Row(
+        f"{100 * n / EPOCHS:g} %",
+        METHOD,
+        base=METHOD,
+        preset_settings={
+            "cpu": {"epoch": n},
+            "paper": {"epoch": round(n / EPOCHS * modelnet.COMMON["paper"]["epochs"])},
+        },
+    )
+    for n in range(1, EPOCHS + 1)
+)
+"""A row is the share of the training that is over; in the preset `cpu` there is one row for every epoch."""
 
 AT_RANDOM = math.degrees(math.pi / 2 + 2 / math.pi)
 """The mean distance of two independent random rotations, 126.5 degrees."""
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of AC-PointNet in `modelnet`; in `cpu` for more epochs at a constant learning rate."""
-    options = modelnet.settings(METHOD, column, preset)
+    options = modelnet.settings(MODELNET.row(row.base), column, preset)
     if preset == "cpu":
         options = {**options, "epochs": EPOCHS, "cosine": False}
-    return {**options, "shapes": 1500, "epoch": round(SHARES[row] * options["epochs"])}
+    return {**options, "shapes": 1500, **row.own_settings(preset)}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """The distance between two epochs of a training, which goes on from the epoch of the run before this one."""
     begin = time.perf_counter()
     options = run.options()
     epoch = options.pop("epoch")
-    course = Course(Run.of(run.table, METHOD, run.column, run.split, options), sitting)
+    course = Course(Run.of(run.table, METHOD, run.column, run.split, options), control)
     before, after = course.rotations(epoch - 1), course.rotations(epoch)
     distances = torch.rad2deg(SO3().distance(before.double(), after.double()))
     course.forget(epoch - 1)
@@ -68,23 +82,23 @@ class Course:
 
     Attributes:
         run: the whole training.
-        sitting: how it is carried out.
+        control: how it is carried out.
     """
 
     run: Run
-    sitting: Sitting
+    control: TrainingControl
 
     def rotations(self, epoch: int) -> Tensor:
         """The canonical rotations of the shapes after so many epochs, (shapes, 3, 3)."""
         file = self._file(f"{epoch}-rotations")
         stored = load_checkpoint(file)
         if stored is None:
-            stored = {"rotations": canonical_rotations(self.learner(epoch), self.run.options())}
+            stored = {"rotations": canonical_rotations(*self.learner(epoch), self.run.options())}
             save_checkpoint(file, stored)
         return stored["rotations"]
 
-    def learner(self, epoch: int) -> CloudClassifier:
-        """The learner after so many epochs, trained from the last state that is there."""
+    def learner(self, epoch: int) -> tuple[Learner, RotatedClouds]:
+        """The learner after so many epochs, trained from the last state that is there, and its data."""
         options, data = self.run.options(), modelnet.clouds_of(self.run)
         state = self._file(str(epoch))
         earlier = [self._file(str(e)) for e in range(epoch - 1, 0, -1)]
@@ -94,12 +108,12 @@ class Course:
             part.replace(state)
         learner, _ = train_seeded(
             self.run,
-            lambda: build(METHOD, data, options, seed=self.run.split),
-            data.parts,
-            modelnet.schedule_of(options),
-            replace(self.sitting, checkpoint=state, until=epoch),
+            lambda: build(MODELNET.row(METHOD), data, options, seed=self.run.split),
+            data.split,
+            Schedule.of(options),
+            replace(self.control, checkpoint=state, until=epoch),
         )
-        return learner
+        return learner, data
 
     def forget(self, epoch: int) -> None:
         """Remove the state after so many epochs, and those before it."""
@@ -111,16 +125,16 @@ class Course:
 
 
 @torch.no_grad()
-def canonical_rotations(learner: CloudClassifier, options: Settings) -> Tensor:
+def canonical_rotations(learner: Learner, data: RotatedClouds, options: Settings) -> Tensor:
     """The rotations that training shapes, the same ones in the same poses whenever it is called, get for their own
     class, (shapes, 3, 3).
     """
-    model, data = learner.module.eval(), learner.data
+    model = learner.module.eval()
     assert isinstance(model, Canonicalized)
     generator = torch.Generator().manual_seed(options["seed"])
-    shapes = torch.randperm(len(data.parts.train), generator=generator)[: options["shapes"]]
+    shapes = torch.randperm(len(data.split.train), generator=generator)[: options["shapes"]]
     found = []
-    for index in data.parts.train[shapes].split(options["batch"]):
+    for index in data.split.train[shapes].split(options["batch"]):
         parameters = model.canonicalize(data.points[index]).parameters
         found.append(parameters[torch.arange(len(index)), data.labels[index]])
     return torch.cat(found)
@@ -135,25 +149,12 @@ def curve(summary: Summary) -> Mapping[int, Cell]:
 STABILITY = Table(
     name="stability",
     title="Geodesic distance between the canonical rotations of consecutive epochs, in degrees (paper: its figure)",
-    rows=tuple(SHARES),
+    rows=ROWS,
     columns=(COLUMN,),
     splits=lambda row, column: 1,
     most_splits=10,
     settings=settings,
     execute=execute,
     metric=COLUMN,
-    also=(("median", "median"), ("kept", "kept, %"), ("epoch", "epoch")),
-    notes=(
-        "AC-PointNet with the settings of `modelnet`, in the preset `cpu` for 16 epochs at a constant learning rate: "
-        "with a falling one rotations come to rest whatever is learned. A row is one epoch, after that share of the "
-        "training; the first one is compared with the network as initialised. 1,500 training shapes, the same in the "
-        "same poses, are searched as in evaluation, among candidates that stay the same; of every shape "
-        "the rotation of its own class counts.",
-        f"'kept' is the share of shapes that keep their rotation. Two random rotations are {AT_RANDOM:.1f} degrees "
-        "apart on average; a shape with a symmetry may change between rotations that show the same thing.",
-        "The paper shows a figure without printing its values. Ours is "
-        "[figures/stability.png](figures/stability.png), drawn from these records by `adacanon figure stability`.",
-        "Rows go on from one another: with several jobs some epochs are trained twice. The preset `cpu` takes about "
-        "16 minutes of one core.",
-    ),
+    extra_metrics=(("median", "median"), ("kept", "kept, %"), ("epoch", "epoch")),
 )

@@ -1,5 +1,7 @@
 """Whether speed costs accuracy on graphs: fast settings against exact ones, paired by seed."""
 
+from typing import Any
+
 import torch
 
 from adacanon.experiments.graphs import tu
@@ -8,54 +10,61 @@ from adacanon.experiments.graphs.tu_data import tu_data
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
-from adacanon.training.loop import History, Learner, Parts, Schedule, Sitting, accuracy
+from adacanon.runs.table import Row, Table
+from adacanon.training.learner import Learner
+from adacanon.training.loop import DataSplit, History, TrainingControl, accuracy
+from adacanon.training.schedule import Schedule
 
-ROWS: dict[str, Settings] = {
-    "A-NLSF (exact)": {"redraw": 1, "steps": 5, "step_size": SHORT, "reduced": False},
-    "A-NLSF (exact; long steps)": {"redraw": 1, "steps": 5, "reduced": False},
-    "A-NLSF (one short step)": {"step_size": SHORT, "reduced": False},
-    "A-NLSF (five short steps)": {"steps": 5, "step_size": SHORT, "reduced": False},
-    "A-NLSF (fast; full precision)": {"reduced": False},
-    "A-NLSF (fast)": {},
-}
 METHOD = "A-NLSF"
+
+
+def searching(difference: str, **settings: Any) -> Row:
+    """A-NLSF with another search."""
+    return Row(f"{METHOD} ({difference})", METHOD, base=METHOD, settings=settings)
+
+
+ROWS = (
+    searching("exact", redraw=1, steps=5, step_size=SHORT, reduced=False),
+    searching("exact; long steps", redraw=1, steps=5, reduced=False),
+    searching("one short step", step_size=SHORT, reduced=False),
+    searching("five short steps", steps=5, step_size=SHORT, reduced=False),
+    searching("fast; full precision", reduced=False),
+    searching("fast"),
+)
 EPOCHS, SEEDS = 100, 20
 
 
-def settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+def settings(row: Row, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """Those of A-NLSF in ``tu``, and what makes them exact."""
-    every = tu.settings(METHOD, column, preset, choices=choices)
+    every = tu.settings(tu.TU.row(row.base), column, preset, choices=choices)
     own = {name: value for name, value in every.items() if name != "patience"}
-    return {**own, **ROWS[row], "epochs": EPOCHS}
+    return {**own, **row.own_settings(preset), "epochs": EPOCHS}
 
 
-def halves(samples: int, *, seed: int) -> Parts:
+def halves(samples: int, *, seed: int) -> DataSplit:
     """One random half for training, the other for the test."""
     order = torch.randperm(samples, generator=torch.Generator().manual_seed(seed))
-    return Parts(order[samples // 2 :], order[:0], order[: samples // 2])
+    return DataSplit(order[samples // 2 :], order[:0], order[: samples // 2])
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[Learner, Parts, History]:
+def trained(run: Run, control: TrainingControl) -> tuple[Learner, DataSplit, History]:
     """The learner after a fixed number of epochs, the halves, and what happened on the way."""
     options = run.options()
     data = tu_data(run.column, options["features"])
-    parts = halves(len(data.dataset.labels), seed=run.split)
-    schedule = Schedule(
-        options["epochs"], options["batch"], options["learning_rate"], options["weight_decay"], cosine=True
-    )
+    split = halves(len(data.dataset.labels), seed=run.split)
+    schedule = Schedule.of(options, cosine=True)
     method = tu.METHODS[METHOD]
     learner, history = train_seeded(
-        run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting
+        run, lambda: method(data, options, split.train, run.split), split, schedule, control
     )
-    return learner, parts, history
+    return learner, split, history
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train, and test the last epoch: nothing is chosen on it."""
-    learner, parts, history = trained(run, sitting)
+    learner, split, history = trained(run, control)
     return {
-        "accuracy": accuracy(learner, parts.test, batch=run.options()["batch"]),
+        "accuracy": accuracy(learner, split.test, batch=run.options()["batch"]),
         "train_loss": history.loss,
         "seconds": history.seconds,
     }
@@ -64,21 +73,12 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
 FAST_GRAPHS = Table(
     name="fast-graphs",
     title="A-NLSF: fast settings against exact ones",
-    rows=tuple(ROWS),
+    rows=ROWS,
     columns=("MUTAG", "ENZYMES"),
     splits=lambda row, column: SEEDS,
     most_splits=SEEDS,
     settings=settings,
     execute=execute,
+    presets=("cpu",),
     choices=tu.CHOICES,
-    notes=(
-        "Exact: fresh draws at every training step, and five refinement steps, the first of a tenth of the diameter of "
-        "the set of blocks (short) or of ten diameters (long: only the direction matters). The others share their "
-        "draws, 32 training steps at a time. Fast: one long step, which costs as much as a short one, and draws ranked "
-        "in bfloat16 where the processor has it; in evaluation everything is in full precision.",
-        "The ten test parts of `tu` are too small to resolve a point (19 graphs on MUTAG). Here every seed trains on "
-        "one random half for 100 epochs with a cosine schedule and tests the last epoch on the other half; rows with "
-        "the same seed share the halves, the initialisation and the order of batches.",
-        "Paired differences with their 95 % bounds: `python -m benchmarks.graphs.fast_accuracy`.",
-    ),
 )

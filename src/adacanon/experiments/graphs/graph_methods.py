@@ -15,8 +15,7 @@ from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value
 from adacanon.baselines.graphs.s2gnn import S2GNN
 from adacanon.experiments.graphs.tu_data import TUData, encodings_of, frames_of, lowest_of
 from adacanon.runs.run import Settings
-from adacanon.training.learners import Classifier, Inputs
-from adacanon.training.loop import Learner
+from adacanon.training.learner import Inputs, Learner
 
 Builder = Callable[[TUData, Settings, Tensor, int], Learner]
 """From the data, the settings, the training indices and a seed to a learner."""
@@ -27,21 +26,19 @@ MESSAGE_PASSING = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "Cheb
 def graph_network(kind: str, data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A message-passing network of torch-geometric."""
     network = GraphNetwork(kind, data.dataset.channels, **sizes_of(data, options))
-    return Classifier(network, data.dataset.labels, _graphs(data))
+    return Learner(network, data.dataset.labels, _graphs(data))
 
 
 def gated_network(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """GatedGCN."""
-    return Classifier(gated_gcn(data.dataset.channels, **sizes_of(data, options)), data.dataset.labels, _graphs(data))
+    return Learner(gated_gcn(data.dataset.channels, **sizes_of(data, options)), data.dataset.labels, _graphs(data))
 
 
 def pna_network(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """PNA, whose scalers know the degrees of the training graphs."""
     graphs = [data.dataset.graphs[i] for i in train.tolist()]
     degrees = degree_histogram((graph.edge_index, graph.num_nodes) for graph in graphs)
-    return Classifier(
-        pna(data.dataset.channels, degrees, **sizes_of(data, options)), data.dataset.labels, _graphs(data)
-    )
+    return Learner(pna(data.dataset.channels, degrees, **sizes_of(data, options)), data.dataset.labels, _graphs(data))
 
 
 def frame_averaged_network(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -49,12 +46,15 @@ def frame_averaged_network(data: TUData, options: Settings, train: Tensor, seed:
     count, drawn = options["encodings"], options["drawn"]
     frames = frames_of(data, count)
 
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
-        chosen = torch.randperm(len(frames))[:drawn] if training else torch.arange(len(frames))
+    def inputs(index: Tensor) -> tuple[Any, ...]:
+        return *data.batches.batch(index), frames[:, data.batches.nodes(index)]
+
+    def training_inputs(index: Tensor) -> tuple[Any, ...]:
+        chosen = torch.randperm(len(frames))[:drawn]
         return *data.batches.batch(index), frames[chosen][:, data.batches.nodes(index)]
 
     network = frame_averaged_gin(data.dataset.channels, encodings=count, **sizes_of(data, options))
-    return Classifier(network, data.dataset.labels, inputs)
+    return Learner(network, data.dataset.labels, inputs, training_inputs=training_inputs)
 
 
 def axis_projection_network(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -62,11 +62,11 @@ def axis_projection_network(data: TUData, options: Settings, train: Tensor, seed
     count = options["encodings"]
     encodings = encodings_of(data, count)
 
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+    def inputs(index: Tensor) -> tuple[Any, ...]:
         return *data.batches.batch(index), encodings[data.batches.nodes(index)]
 
     network = axis_projection_gin(data.dataset.channels, encodings=count, **sizes_of(data, options))
-    return Classifier(network, data.dataset.labels, inputs)
+    return Learner(network, data.dataset.labels, inputs)
 
 
 def nonlinear_spectral_network(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -76,7 +76,7 @@ def nonlinear_spectral_network(data: TUData, options: Settings, train: Tensor, s
     normalized, normalized_vectors = lowest_of(data, "normalized", count)
     index_filter, value_filter = index_bands(low, bands), value_bands(normalized, bands)
 
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+    def inputs(index: Tensor) -> tuple[Any, ...]:
         x, _, graph = data.batches.batch(index)
         nodes = int(torch.bincount(graph).max())
         pairs = ((index_filter, low_vectors), (value_filter, normalized_vectors))
@@ -84,20 +84,20 @@ def nonlinear_spectral_network(data: TUData, options: Settings, train: Tensor, s
 
     encoder = partial(NLSFEncoder, data.dataset.channels, bands, hidden=hidden, layers=options["layers"])
     network = NLSF([encoder(), encoder()], classes=data.dataset.classes, hidden=hidden)
-    return Classifier(network, data.dataset.labels, inputs)
+    return Learner(network, data.dataset.labels, inputs)
 
 
 def spatio_spectral_network(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """S2GNN on the lowest eigenvectors of the normalized Laplacian."""
     values, vectors = lowest_of(data, "normalized", options["eigenvectors"])
 
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+    def inputs(index: Tensor) -> tuple[Any, ...]:
         x, edge_index, graph = data.batches.batch(index)
         nodes = int(torch.bincount(graph).max())
         return x, edge_index, graph, values[index], vectors[index, :nodes]
 
     network = S2GNN(data.dataset.channels, **sizes_of(data, options))
-    return Classifier(network, data.dataset.labels, inputs)
+    return Learner(network, data.dataset.labels, inputs)
 
 
 BASELINES: dict[str, Builder] = {
@@ -124,4 +124,4 @@ def sizes_of(data: TUData, options: Settings) -> dict[str, int]:
 
 
 def _graphs(data: TUData) -> Inputs:
-    return lambda index, training: data.batches.batch(index)
+    return data.batches.batch

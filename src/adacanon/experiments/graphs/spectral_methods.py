@@ -24,8 +24,7 @@ from adacanon.graphs.node_rotations import NodeRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Settings
-from adacanon.training.learners import Classifier, Inputs, looked_up
-from adacanon.training.loop import Learner
+from adacanon.training.learner import Inputs, Learner, looked_up
 
 
 def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -51,7 +50,7 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         seed=seed,
     )
     module = AveragedOverDraws(model, options["ensemble"]) if "ensemble" in options else model
-    return Classifier(module, data.dataset.labels, encoded_inputs(data, frames, signals), criterion=one_vs_rest)
+    return Learner(module, data.dataset.labels, encoded_inputs(data, frames, signals), criterion=one_vs_rest)
 
 
 class AveragedOverDraws(nn.Module):
@@ -80,7 +79,7 @@ def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
     batches = replace(data.batches, x=torch.cat([signals, frames.basis.flatten(1)], dim=1))
     widths, shape = (signals.shape[1], frames.basis[0].numel()), frames.basis.shape[1:]
 
-    def inputs(index: Tensor, training: bool) -> tuple[Any, ...]:
+    def inputs(index: Tensor) -> tuple[Any, ...]:
         x, edge_index, graph = batches.batch(index)
         signals, basis = x.split(widths, dim=1)
         sizes, ranks = frames.sizes[index], frames.ranks[index]
@@ -89,7 +88,7 @@ def encoded_inputs(data: TUData, frames: BandFrames, signals: Tensor) -> Inputs:
     return inputs
 
 
-def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
+def paper_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF on the coefficients of the node features themselves, as the paper describes it."""
     partition = partition_of(data, options)
     coefficients = _coefficients(data, partition, options["operator"])
@@ -105,7 +104,7 @@ def plain_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         redraw=options["redraw"],
         seed=seed,
     )
-    return Classifier(
+    return Learner(
         model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)), criterion=one_vs_rest
     )
 
@@ -132,7 +131,7 @@ def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) 
         seed=seed,
     )
     samples = _node_coefficients(data, partition, options["operator"])
-    return Classifier(model, data.dataset.labels, looked_up(samples), criterion=one_vs_rest)
+    return Learner(model, data.dataset.labels, looked_up(samples), criterion=one_vs_rest)
 
 
 def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
@@ -141,7 +140,7 @@ def gram_mlp(data: TUData, options: Settings, train: Tensor, seed: int) -> Learn
     above = torch.triu_indices(grams.shape[-1], grams.shape[-1])
     inputs = informative(grams[:, :, above[0], above[1]].flatten(1), train).unsqueeze(-1)
     network = SpectralMLP(inputs.shape[1], 1, **sizes_of(data, options))
-    return Classifier(network, data.dataset.labels, looked_up(inputs))
+    return Learner(network, data.dataset.labels, looked_up(inputs))
 
 
 def informative(inputs: Tensor, train: Tensor) -> Tensor:
@@ -180,7 +179,7 @@ def search_of(options: Settings, *, reduced: bool = False) -> Maximizer:
 ROUNDING = 1e-5
 """Below this share of the largest column a column of Gram matrices in float32 is rounding."""
 
-SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (plain)": plain_anlsf, "A-NLSF": encoded_anlsf}
+SPECTRAL: dict[str, Builder] = {"Gram MLP": gram_mlp, "A-NLSF (paper)": paper_anlsf, "A-NLSF": encoded_anlsf}
 NODE_LEVEL: dict[str, Builder] = {"A-NLSF (node)": node_level_anlsf}
 
 SHORT, LONG = 0.1, 10.0
@@ -194,7 +193,7 @@ _ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "retu
 
 SPECTRAL_SETTINGS: dict[str, Settings] = {
     "Gram MLP": _BANDS,
-    "A-NLSF (plain)": {**_BANDS, **_SEARCH},
+    "A-NLSF (paper)": {**_BANDS, **_SEARCH},
     "A-NLSF (node)": {**_BANDS, **_SEARCH, "reduced": False, "layers": 2, "node_features": 32, "node_layers": 1},
     "A-NLSF": {**_BANDS, **_SEARCH, **_ENCODER, "layers": 2, "dropout": 0.3},
 }

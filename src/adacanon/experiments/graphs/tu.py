@@ -5,19 +5,22 @@ from typing import Any
 
 from adacanon.experiments.graphs.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
 from adacanon.experiments.graphs.spectral_methods import NODE_LEVEL, SPECTRAL, SPECTRAL_SETTINGS
-from adacanon.experiments.graphs.tu_data import COLUMNS, parts_of, tu_data
+from adacanon.experiments.graphs.tu_data import COLUMNS, split_of, tu_data
 from adacanon.runs.choices import Choices, read_choices
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
-from adacanon.training.loop import History, Learner, Schedule, Sitting
+from adacanon.runs.table import Row, Table, row_named
+from adacanon.training.learner import Learner
+from adacanon.training.loop import History, TrainingControl
+from adacanon.training.schedule import Schedule
 
 CHOICES = Path(__file__).parent
 """The folder of the choices of the published records."""
 
 EPOCHS = {"cpu": 200, "paper": 1000}
 METHODS: dict[str, Builder] = {**BASELINES, **SPECTRAL, **NODE_LEVEL}
-OWN_SETTINGS: dict[str, Settings] = {**BASELINE_SETTINGS, **SPECTRAL_SETTINGS}
+ROWS = tuple(Row(name, name, settings={**BASELINE_SETTINGS, **SPECTRAL_SETTINGS}.get(name, {})) for name in METHODS)
+"""Every method, also those that only ablations show; a row is called as its method."""
 COMMON: Settings = {"features": "labels", "hidden": 128, "batch": 128, "patience": 100, "seed": 0}
 SHARED_CHOICES = {"NCI1": "PROTEINS"}
 """Columns without studies of their own, and whose choices they take."""
@@ -35,47 +38,47 @@ RANGES: dict[str, list[Any]] = {
 OWN_RANGES: dict[str, dict[str, list[Any]]] = {
     "NLSF": {"layers": [2, 3, 4]},
     "Gram MLP": {"layers": [2, 3, 4]},
-    "A-NLSF (plain)": {"layers": [2, 3, 4], "bands": [4, 6, 8], "rows": [1, 2, 4]},
+    "A-NLSF (paper)": {"layers": [2, 3, 4], "bands": [4, 6, 8], "rows": [1, 2, 4]},
     "A-NLSF": {"layers": [2, 3], "bands": [4, 6], "partition": ["uniform", "dyadic"], "dropout": [0.0, 0.3]},
 }
 
-ALSO = (("accuracy_at_smallest_loss", "smallest loss"), ("best_test_accuracy", "best test epoch"))
+EXTRA_METRICS = (("accuracy_at_smallest_loss", "smallest loss"), ("best_test_accuracy", "best test epoch"))
 
 
-def settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+def settings(row: Row, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """Everything that a cell depends on: what all methods share, what the method has, and what was chosen for it."""
     return {
         **COMMON,
         **DEFAULTS,
-        **OWN_SETTINGS.get(row, {}),
-        **chosen(row, column, choices=choices),
+        **row.own_settings(preset),
+        **chosen(row.name, column, choices=choices),
         "epochs": EPOCHS[preset],
     }
 
 
 def chosen(row: str, column: str, *, choices: Choices | None = None) -> Settings:
     """The settings that the study found best on the validation part; NCI1 takes those of PROTEINS, unless it has its
-    own (see ``REUSE_NOTE``). Without choices, the package's are meant.
+    own (see the notes on ``tu``). Without choices, the package's are meant.
     """
     own = (read_choices(CHOICES) if choices is None else choices).get(row, {})
     return own.get(column) or own.get(SHARED_CHOICES.get(column, column), {})
 
 
-def space(row: str) -> dict[str, list[Any]]:
+def search_space(row: Row) -> dict[str, list[Any]]:
     """What a study of a row may choose; the narrower ranges of some rows are explained in the notes."""
-    return {**RANGES, **OWN_RANGES.get(row, {})}
+    return {**RANGES, **OWN_RANGES.get(row.name, {})}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
-    """Train with early stopping and test the kept epoch."""
-    learner, history = trained(run, sitting)
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
+    """Train with early stopping and test the selected epoch."""
+    learner, history = trained(run, control)
     return {
-        "accuracy": history.kept["test_accuracy"],
+        "accuracy": history.selected["test_accuracy"],
         "accuracy_at_smallest_loss": history.smallest["test_accuracy"],
         "best_test_accuracy": history.best_test,
-        "validation_accuracy": history.kept["validation_accuracy"],
-        "validation_loss": history.kept["validation_loss"],
-        "kept_epoch": history.kept["epoch"],
+        "validation_accuracy": history.selected["validation_accuracy"],
+        "validation_loss": history.selected["validation_loss"],
+        "kept_epoch": history.selected["epoch"],
         "epochs": float(history.epoch),
         "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
@@ -83,84 +86,36 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
     }
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[Learner, History]:
-    """The learner with the parameters of the kept epoch, and what happened on the way."""
+def trained(run: Run, control: TrainingControl) -> tuple[Learner, History]:
+    """The learner with the parameters of the selected epoch, and what happened on the way."""
     options = run.options()
     data = tu_data(run.column, options["features"])
-    parts = parts_of(data, run.split)
-    schedule = Schedule(
-        options["epochs"],
-        options["batch"],
-        options["learning_rate"],
-        options["weight_decay"],
-        options["patience"],
-    )
-    method = METHODS[options.get("method", run.row)]
-    return train_seeded(run, lambda: method(data, options, parts.train, run.split), parts, schedule, sitting)
+    split = split_of(data, run.split)
+    method = METHODS[row_of(run).method]
+    schedule = Schedule.of(options)
+    return train_seeded(run, lambda: method(data, options, split.train, run.split), split, schedule, control)
 
 
-def _splits(row: str, column: str) -> int:
-    return 3 if column == "NCI1" and row != "A-NLSF" else 10
+def row_of(run: Run) -> Row:
+    """The record of a run's row; an ablation names the row that it varies in its settings."""
+    return row_named(ROWS, run.options().get("method", run.row))
 
 
-PROTOCOL = (
-    "Protocol: ten random divisions into 80 % training, 10 % validation and 10 % test part, the same for all methods; "
-    "Adam, batches of 128, hidden 128, at most 200 epochs (the paper's preset allows 1000), patience 100. The kept "
-    "epoch is that of best validation accuracy, ties broken by validation loss. Learning rate, weight decay and depth "
-    "were chosen for every method by 12 trials on the validation part of the first split (`adacanon tune tu`).",
-    "'± splits' is the standard deviation between splits, whose test parts are small (19 graphs on MUTAG, 34 on PTC): "
-    "several points are to be expected. The paper does not say what its ± is; as deviations between such test parts "
-    "its values would be too small.",
-    "'smallest loss' is the figure for the epoch of smallest validation loss. 'best test epoch' is the figure that "
-    "results if the epoch is chosen on the test part itself; it is not a result, but shows how far such a choice lifts "
-    "a table.",
-)
+def _splits(row: Row, column: str) -> int:
+    return 3 if column == "NCI1" and row.method != "A-NLSF" else 10
 
-RANGES_NOTE = (
-    "Learning rate and weight decay come from {0.01, 0.001, 0.0001}, depth from 2 to 9. NLSF has depth 2 to 4 (2 to 9 "
-    "on MUTAG): its analysis is so wide that nine layers have 5.7 million parameters and took 57 seconds for 100 "
-    "epochs of MUTAG. The MLPs on spectral coefficients have depth 2 to 4; the studies of A-NLSF choose the bands "
-    "beside them, four or six: with eight an epoch of MUTAG takes longer than that of a GIN."
-)
-
-REUSE_NOTE = (
-    "NCI1 takes the choices of PROTEINS. Four of them do not learn there, the training loss stays at log 2: MLP with 8 "
-    "layers, GIN and ChebNet with 5 layers and learning rate 0.01, and GAT with 8 layers on two of three splits. These "
-    "take the next trial of PROTEINS that leaves log 2 (`python -m benchmarks.graphs.starts --row GAT`): 4 layers for "
-    "MLP, GIN and GAT, 8 for ChebNet, learning rate 0.001. On the third split MLP and OAP+GIN still do not leave log 2 "
-    "before patience ends (49.9 and 54.0), and none of the three best trials of either does: the message-passing "
-    "baselines have no normalisation between their layers, and a start can fail."
-)
-
-SEARCH_NOTE = (
-    "A-NLSF searches with 32 draws and one refinement step of ten diameters of the set of blocks. Its studies on "
-    "ENZYMES and PROTEINS were run with a step of a tenth of the diameter, before the long one was found to reach more "
-    "(`adacanon report fast-graphs`, `python -m benchmarks.graphs.step_length`); the choices were kept."
-)
-
-INPUTS_NOTE = (
-    "The rows do not read the same. All start from the same node features, but MLP reads nothing else; GCN, GAT, GIN, "
-    "ChebNet, GatedGCN and PNA read the edges; FA+GIN and OAP+GIN the edges and 3 or 8 eigenvectors, S2GNN the edges "
-    "and 32 eigenpairs, NLSF 32 eigenpairs of each of two Laplacians; Gram MLP and A-NLSF (plain) the coefficients of "
-    "the features in the bands of the spectrum. A-NLSF reads more of every node: its degree, sums of features and "
-    "degrees over neighbours within two steps, and 16 return probabilities of a walk. It also has batch normalisation, "
-    "a residual connection and, on MUTAG and ENZYMES, dropout. No other row has batch normalisation or dropout; "
-    "GatedGCN, PNA and S2GNN have residual connections. The table compares these models as they are: it does not show "
-    "that the search is what helps, and there is evidence that it is not (`docs/graphs.md`)."
-)
 
 TU = Table(
     name="tu",
     title="Graph classification on TU data sets (paper: its first table)",
-    rows=(*BASELINES, *SPECTRAL),
+    rows=tuple(row for row in ROWS if row.method not in NODE_LEVEL),
     columns=COLUMNS,
     splits=_splits,
     most_splits=10,
     settings=settings,
     execute=execute,
-    notes=(INPUTS_NOTE, *PROTOCOL, RANGES_NOTE, REUSE_NOTE, SEARCH_NOTE),
-    also=ALSO,
-    space=space,
+    extra_metrics=EXTRA_METRICS,
+    search_space=search_space,
     choices=CHOICES,
     aliases={"PTC_MR": "PTC"},
     tuned=tuple(column for column in COLUMNS if column not in SHARED_CHOICES),

@@ -14,7 +14,7 @@ from adacanon.data.graph_batches import GraphBatches
 from adacanon.data.tu import Features, GraphDataset, load_tu, statistics
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, spectra
-from adacanon.training.loop import Parts, random_parts
+from adacanon.training.loop import DataSplit, random_split
 
 COLUMNS = ("MUTAG", "PTC", "ENZYMES", "PROTEINS", "NCI1")
 """The names of the paper, for whose PTC the files say PTC_MR."""
@@ -93,6 +93,6 @@ def data_sets() -> dict[str, dict[str, float] | None]:
     return {column: None if counts is None else asdict(counts) for column, counts in found.items()}
 
 
-def parts_of(data: TUData, split: int) -> Parts:
+def split_of(data: TUData, split: int) -> DataSplit:
     """The ten random divisions into 80, 10 and 10 percent, the same for all methods."""
-    return random_parts(len(data.dataset.labels), seed=FIRST_SPLIT_SEED + split)
+    return random_split(len(data.dataset.labels), seed=FIRST_SPLIT_SEED + split)

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import torch
 
-from adacanon.experiments.graphs.tu import METHODS, TU, settings
-from adacanon.experiments.graphs.tu_data import parts_of, tu_data
+from adacanon.experiments.graphs.tu import METHODS, TU, row_of, settings
+from adacanon.experiments.graphs.tu_data import split_of, tu_data
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import Run, Settings
-from adacanon.training.loop import Learner, Sitting, training_epoch
+from adacanon.runs.table import Row
+from adacanon.training.learner import Learner
+from adacanon.training.loop import TrainingControl, training_epoch
 from adacanon.training.timing import medians
 
 REFERENCE = "GIN"
@@ -20,22 +22,22 @@ REFERENCE_SETTINGS: Settings = {"layers": 3}
 REPETITIONS = 5
 
 
-def runtime_settings(row: str, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
+def runtime_settings(row: Row, column: str, preset: str, *, choices: Choices | None = None) -> Settings:
     """The settings of the row in ``tu``, and how often an epoch is timed."""
     every = settings(row, column, preset, choices=choices)
-    kept = {name: value for name, value in every.items() if name not in ("epochs", "patience")}
-    return {**kept, "repetitions": REPETITIONS}
+    others = {name: value for name, value in every.items() if name not in ("epochs", "patience")}
+    return {**others, "repetitions": REPETITIONS}
 
 
 def learners_of(run: Run) -> dict[str, Learner]:
     """The row and the reference, on the same data."""
     options = run.options()
     data = tu_data(run.column, options["features"])
-    train = parts_of(data, run.split).train
+    train = split_of(data, run.split).train
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return {
-            "row": METHODS[run.row](data, options, train, 0),
+            "row": METHODS[row_of(run).method](data, options, train, 0),
             "reference": METHODS[REFERENCE](data, {**options, **REFERENCE_SETTINGS}, train, 0),
         }
 
@@ -43,13 +45,13 @@ def learners_of(run: Run) -> dict[str, Learner]:
 def epoch_of(run: Run, learner: Learner) -> Callable[[], object]:
     """Single training epochs on the training part of the run."""
     options = run.options()
-    train = parts_of(tu_data(run.column, options["features"]), run.split).train
+    train = split_of(tu_data(run.column, options["features"]), run.split).train
     optimizer = torch.optim.Adam(learner.module.parameters(), lr=options["learning_rate"])
     generator = torch.Generator().manual_seed(0)
     return lambda: training_epoch(learner, optimizer, train, options["batch"], generator)
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Epochs of row and reference in turn, so that their ratio means something."""
     begin = time.perf_counter()
     learners = learners_of(run)
@@ -71,14 +73,8 @@ TU_RUNTIME = replace(
     most_splits=1,
     settings=runtime_settings,
     execute=execute,
+    presets=("cpu",),
     metric="seconds_per_epoch",
-    also=(("ratio", "ratio to GIN"), ("parameters", "parameters")),
-    space=None,
-    notes=(
-        "Median of five training epochs with the settings of `tu`, on the training part of the first split; the "
-        "paper's figures are from an A100, ours from two cores of a processor. 'ratio to GIN' is against a GIN of "
-        "three layers with the same width and batches, whose epochs were measured in turn with those of the row. Only "
-        "such ratios can be compared: different rows were measured at different times.",
-        "Preparation before training (spectra, frames, encodings) is not part of an epoch.",
-    ),
+    extra_metrics=(("ratio", "ratio to GIN"), ("parameters", "parameters")),
+    search_space=None,
 )

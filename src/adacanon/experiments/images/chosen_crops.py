@@ -5,9 +5,9 @@ from torch import Tensor
 
 from adacanon.experiments.images.cifar import CIFAR, trained
 from adacanon.experiments.images.window_classifier import WindowClassifier
-from adacanon.experiments.images.window_features import images_of
+from adacanon.experiments.images.window_features import WindowFeatures, images_of, window_features
 from adacanon.reports.crops_figure import ChosenCrops
-from adacanon.training.loop import Sitting
+from adacanon.training.loop import TrainingControl
 
 ROW = "Truncation canonicalization"
 CLASSES_SHOWN = 10
@@ -16,17 +16,17 @@ CLASSES_SHOWN = 10
 def chosen_crops(column: str, *, examples: int = 3, preset: str = "cpu") -> ChosenCrops:
     """Train the row with the first seed and look at what it chooses; of many classes, the first ten are shown."""
     (run,) = CIFAR.runs(rows=(ROW,), columns=(column,), splits=1, preset=preset)
-    classifier, _ = trained(run, Sitting())
+    learner, _ = trained(run, TrainingControl())
+    assert isinstance(learner.module, WindowClassifier)
     pixels = images_of(column).test.scaled()
-    return crops_of(classifier, pixels, examples=examples)
+    return crops_of(learner.module, window_features(column, run.options()), pixels, examples=examples)
 
 
 @torch.no_grad()
-def crops_of(classifier: WindowClassifier, pixels: Tensor, *, examples: int) -> ChosenCrops:
+def crops_of(classifier: WindowClassifier, data: WindowFeatures, pixels: Tensor, *, examples: int) -> ChosenCrops:
     """Of a trained classifier; ``pixels`` are the test images."""
-    data = classifier.data
     labels = data.labels[data.train :]
-    windows = torch.cat([_chosen(classifier, rows) for rows in torch.arange(len(labels)).split(100)])
+    windows = torch.cat([_chosen(classifier, data, rows) for rows in torch.arange(len(labels)).split(100)])
     shown = min(CLASSES_SHOWN, len(data.class_names))
     first = [(labels == label).nonzero().flatten()[:examples] for label in range(shown)]
     return ChosenCrops(
@@ -38,11 +38,10 @@ def crops_of(classifier: WindowClassifier, pixels: Tensor, *, examples: int) -> 
     )
 
 
-def _chosen(classifier: WindowClassifier, rows: Tensor) -> Tensor:
+def _chosen(classifier: WindowClassifier, data: WindowFeatures, rows: Tensor) -> Tensor:
     """The windows (count, 4) at which the true classes of test images have their largest scores."""
-    data = classifier.data
     index = data.train + rows
-    scores = classifier.module(data.features[index, : classifier.windows].float())
+    scores = classifier.linear(data.features[index].float())
     own = scores.gather(2, data.labels[index][:, None, None].expand(-1, scores.shape[1], 1)).squeeze(2)
     return data.windows[own.argmax(1)]
 

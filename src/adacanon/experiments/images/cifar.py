@@ -1,18 +1,21 @@
 """CIFAR-10 and CIFAR-100 (paper: appendix "Truncation Canonicalization with a Pretrained Classifier")."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
 
-from adacanon.experiments.images.window_classifier import WindowClassifier, central_window
+from adacanon.experiments.images.window_classifier import Seen, Tested, WindowClassifier, central_window, window_learner
 from adacanon.experiments.images.window_features import NAMES, WindowFeatures, window_features
 from adacanon.images import Preprocessing
 from adacanon.reports.progress import passes_bar
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Table
-from adacanon.training.loop import History, Parts, Schedule, Sitting
+from adacanon.runs.table import Row, Table
+from adacanon.training.learner import Learner
+from adacanon.training.loop import DataSplit, History, TrainingControl
+from adacanon.training.schedule import Schedule
 
 LEVELS = 5
 WINDOWS = (1, 5, 14, 30, 55)
@@ -24,29 +27,36 @@ PRESETS: dict[str, Settings] = {
     "cpu": {"input_size": 64, "precision": "bfloat16", "epochs": 30},
     "paper": {"input_size": 224, "precision": "float32", "epochs": 100},
 }
-CROPS: Settings = {"seen": "random", "learning_rate": 3e-3}
-CANONICALIZED: Settings = {"seen": "all", "tested": "max", "loss": "one-vs-rest", "learning_rate": 3e-3}
-ROWS: dict[str, Settings] = {
-    "Vanilla": {"seen": "whole", "tested": "whole"},
-    "Vanilla (one-vs-rest)": {"seen": "whole", "tested": "whole", "loss": "one-vs-rest"},
-    "Centre crop": {"seen": "centre", "tested": "centre"},
-    "Random crops": {**CROPS, "tested": "whole"},
-    "Test-time mean": {"seen": "whole", "tested": "mean"},
-    "Test-time max": {"seen": "whole", "tested": "max"},
-    "Random crops + test-time mean": {**CROPS, "tested": "mean"},
-    "Random crops + test-time max": {**CROPS, "tested": "max"},
-    **{
-        f"Truncation canonicalization ({windows} windows)": {**CANONICALIZED, "windows": windows}
+CROPS: Settings = {"learning_rate": 3e-3}
+CANONICALIZED: Settings = {"loss": "one-vs-rest", "learning_rate": 3e-3}
+
+
+def variant(name: str, seen: Seen, tested: Tested, **settings: Any) -> Row:
+    """A linear classifier by the windows that it sees in training and in the test."""
+    return Row(name, "linear classifier", settings={"seen": seen, "tested": tested, **settings})
+
+
+ROWS = (
+    variant("Vanilla", "whole", "whole"),
+    variant("Vanilla (one-vs-rest)", "whole", "whole", loss="one-vs-rest"),
+    variant("Centre crop", "centre", "centre"),
+    variant("Random crops", "random", "whole", **CROPS),
+    variant("Test-time mean", "whole", "mean"),
+    variant("Test-time max", "whole", "max"),
+    variant("Random crops + test-time mean", "random", "mean", **CROPS),
+    variant("Random crops + test-time max", "random", "max", **CROPS),
+    *(
+        variant(f"Truncation canonicalization ({windows} windows)", "all", "max", **CANONICALIZED, windows=windows)
         for windows in WINDOWS[1:-1]
-    },
-    "Truncation canonicalization": CANONICALIZED,
-}
+    ),
+    variant("Truncation canonicalization", "all", "max", **CANONICALIZED),
+)
 SEEDS = 10
 
 
-def settings(row: str, column: str, preset: str) -> Settings:
+def settings(row: Row, column: str, preset: str) -> Settings:
     """What a cell depends on; the column is the data set."""
-    return {**COMMON, **PRESETS[preset], **ROWS[row]}
+    return {**COMMON, **PRESETS[preset], **row.own_settings(preset)}
 
 
 def prepare(runs: Sequence[Run], *, show: bool) -> None:
@@ -57,44 +67,41 @@ def prepare(runs: Sequence[Run], *, show: bool) -> None:
             window_features(run.column, run.options(), on_shard=on_shard)
 
 
-def parts_of(data: WindowFeatures, *, seed: int, held_out: float) -> Parts:
+def split_of(data: WindowFeatures, *, seed: int, held_out: float) -> DataSplit:
     """The test part is that of the data set; the seed holds a share of the training part out for validation."""
     index = torch.arange(len(data.labels))
     order = torch.randperm(data.train, generator=torch.Generator().manual_seed(seed))
     count = round(held_out * data.train)
-    return Parts(order[count:], order[:count], index[data.train :])
+    return DataSplit(order[count:], order[:count], index[data.train :])
 
 
-def build(data: WindowFeatures, options: Settings) -> WindowClassifier:
+def build(data: WindowFeatures, options: Settings) -> Learner:
     """The linear classifier of a row, initialised from torch's random state."""
-    module = nn.Linear(data.features.shape[-1], len(data.class_names))
+    linear = nn.Linear(data.features.shape[-1], len(data.class_names))
     centre = 0
     if "centre" in (options["seen"], options["tested"]):
         centre = central_window(data.windows, options["centre_side"], pixels=int(data.windows[0, 2]))
-    return WindowClassifier(
-        module, data, options["seen"], options["tested"], options["loss"], options["windows"], centre
-    )
+    named = {name: options[name] for name in ("seen", "tested", "loss", "windows")}
+    return window_learner(data, linear, **named, centre=centre)
 
 
-def trained(run: Run, sitting: Sitting) -> tuple[WindowClassifier, History]:
-    """The classifier with the parameters of the kept epoch, and what happened on the way."""
+def trained(run: Run, control: TrainingControl) -> tuple[Learner, History]:
+    """The classifier with the parameters of the selected epoch, and what happened on the way."""
     options = run.options()
     data = window_features(run.column, options)
-    parts = parts_of(data, seed=run.split, held_out=options["held_out"])
-    schedule = Schedule(
-        options["epochs"], options["batch"], options["learning_rate"], options["weight_decay"], cosine=True
-    )
-    return train_seeded(run, lambda: build(data, options), parts, schedule, sitting)
+    split = split_of(data, seed=run.split, held_out=options["held_out"])
+    schedule = Schedule.of(options, cosine=True)
+    return train_seeded(run, lambda: build(data, options), split, schedule, control)
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train, keep the epoch of best validation accuracy, and test it."""
-    _, history = trained(run, sitting)
+    _, history = trained(run, control)
     return {
-        "accuracy": history.kept["test_accuracy"],
-        "validation_accuracy": history.kept["validation_accuracy"],
-        "validation_loss": history.kept["validation_loss"],
-        "kept_epoch": history.kept["epoch"],
+        "accuracy": history.selected["test_accuracy"],
+        "validation_accuracy": history.selected["validation_accuracy"],
+        "validation_loss": history.selected["validation_loss"],
+        "kept_epoch": history.selected["epoch"],
         "epochs": float(history.epoch),
         "train_loss": history.loss,
         "seconds": history.seconds,
@@ -104,35 +111,14 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
 CIFAR = Table(
     name="cifar",
     title="Truncation canonicalization with a frozen ResNet-18 (paper: the appendix of that name)",
-    rows=tuple(ROWS),
+    rows=ROWS,
     columns=tuple(NAMES),
     splits=lambda row, column: SEEDS,
     most_splits=SEEDS,
     settings=settings,
     execute=execute,
     prepare=prepare,
-    also=(("validation_accuracy", "validation"),),
-    notes=(
-        "Of CIFAR these are class-balanced subsets, 8,000 training and 2,000 test images of each: rows can be compared "
-        "with one another, not with the paper's figures, which are for 50,000 and 10,000. The weights are those of a "
-        "quantised ResNet-18 (65.8 % on ImageNet, where the original has 69.8 %).",
-        "The network is frozen and sees images of 32 x 32 enlarged to 64 x 64 (preset paper: 224 x 224; the paper does "
-        "not say its size), in bfloat16; a window is resized to 32 x 32 first. A linear classifier is trained on the "
-        "512 features with Adam, batches of 128, 30 epochs along a cosine, learning rate 0.001, or 0.003 where "
-        "training sees more than one window.",
-        "A seed determines which tenth of the training images is held out, the initialisation, the order of batches "
-        "and the random crops; rows with the same seed share the first three. The kept epoch is that of best accuracy "
-        "on the tenth held out. The test images are the same for all seeds: '± splits' does not hold their chance.",
-        "There are 55 windows: the whole image, and 4, 9, 16 and 25 evenly spaced ones of sides 28, 24, 20 and 16. "
-        "Rows with fewer leave out the smallest sides, so that the number of windows and the smallest side change "
-        "together. The centre crop has side 24, in training and in the test. Random crops: one of the 55 for every "
-        "image and epoch in training; mean: of the probabilities of all windows; max: of their scores per class. "
-        "'Test-time max' is truncation canonicalization of the vanilla classifier without training.",
-        "Input size, learning rates and weight decay were chosen on training images of CIFAR-10 alone, see "
-        "docs/images.md; nothing was chosen on test images.",
-        "Cost on one core: features of all windows about 0.54 hours, computed once and kept (not in the time above); "
-        "ten seeds of all rows about 0.9 hours. Where the time above is longer, runs were paused.",
-    ),
+    extra_metrics=(("validation_accuracy", "validation"),),
 )
 
 
@@ -143,8 +129,9 @@ def cifar10_classifier() -> nn.Module:
     """
     from adacanon.experiments.images.pretrained import pretrained_resnet18
 
-    options = {**settings("Vanilla", "CIFAR-10", "cpu"), "levels": 1}
-    classifier, _ = trained(Run.of("cifar", "Vanilla", "CIFAR-10", 0, options), Sitting())
+    options = {**CIFAR.settings_of("Vanilla", "CIFAR-10"), "levels": 1}
+    classifier, _ = trained(Run.of("cifar", "Vanilla", "CIFAR-10", 0, options), TrainingControl())
     network = pretrained_resnet18()
-    network.fc = classifier.module
+    assert isinstance(classifier.module, WindowClassifier)
+    network.fc = classifier.module.linear
     return nn.Sequential(Preprocessing(options["input_size"]), network).eval().requires_grad_(False)

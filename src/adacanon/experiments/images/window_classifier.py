@@ -1,7 +1,5 @@
 """Linear classifiers on the features of windows: what they see in training, and what in the test."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -12,66 +10,60 @@ from adacanon.core.loss import one_vs_rest
 from adacanon.errors import InputError
 from adacanon.experiments.images.window_features import WindowFeatures
 from adacanon.frozen import OverForms
+from adacanon.training.learner import Criterion, Inputs, Learner
 
 Seen = Literal["whole", "centre", "random", "all"]
 Tested = Literal["whole", "centre", "mean", "max"]
-CRITERIA: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "cross-entropy": functional.cross_entropy,
-    "one-vs-rest": one_vs_rest,
-}
+CRITERIA: dict[str, Criterion] = {"cross-entropy": functional.cross_entropy, "one-vs-rest": one_vs_rest}
 
 
-@dataclass(frozen=True)
-class WindowClassifier:
-    r"""A linear map :math:`h` on the features :math:`x_k` of windows :math:`k`, the first being the whole image.
+class WindowClassifier(nn.Module):
+    r"""A linear map :math:`h` on features of windows :math:`x_k`, pooled where there are several.
 
-    Attributes:
-        module: the map, from 512 features to classes.
-        seen: in training: the whole image, the centre, one window at random for every image and epoch, or all with
-            their maximum per class, which is truncation canonicalization.
-        tested: the whole image, the centre, the mean of the probabilities of all windows, or the maximum
-            :math:`\max_k h_d(x_k)` per class.
-        loss: "cross-entropy" or "one-vs-rest".
-        windows: so many windows, the largest ones, are all.
-        centre: the window that is the centre.
+    Args:
+        linear: from features to classes.
+        pooling: of several windows, the maximum :math:`\max_k h_d(x_k)` per class, which is truncation
+            canonicalization, or the mean of their probabilities, given as a logarithm.
+
+    Shape:
+        one window, (batch, features), or several, (batch, windows, features) -> (batch, classes)
     """
 
-    module: nn.Linear
-    data: WindowFeatures
-    seen: Seen
-    tested: Tested
-    loss_name: str
-    windows: int
-    centre: int
+    def __init__(self, linear: nn.Linear, pooling: Literal["max", "mean"]) -> None:
+        super().__init__()
+        self.linear, self.pooling = linear, pooling
 
-    @property
-    def labels(self) -> Tensor:
-        return self.data.labels
+    def forward(self, features: Tensor) -> Tensor:
+        if features.dim() == 2:
+            return self.linear(features.float())
+        if self.pooling == "max":
+            return OverForms(self.linear)(features)
+        return self.linear(features.float()).softmax(-1).mean(1).log()
 
-    def scores(self, index: Tensor) -> Tensor:
-        """What is tested; probabilities are given as logarithms."""
-        if self.tested in ("whole", "centre"):
-            return self._at(index, self.centre if self.tested == "centre" else 0)
-        features = self.data.features[index, : self.windows]
-        if self.tested == "max":
-            return OverForms(self.module)(features)
-        return self.module(features.float()).softmax(-1).mean(1).log()
 
-    def criterion(self, scores: Tensor, targets: Tensor) -> Tensor:
-        return CRITERIA[self.loss_name](scores, targets)
+def window_learner(
+    data: WindowFeatures, linear: nn.Linear, *, seen: Seen, tested: Tested, loss: str, windows: int, centre: int = 0
+) -> Learner:
+    """A linear classifier, by what it sees.
 
-    def loss(self, index: Tensor) -> Tensor:
-        return self.criterion(self._trained_on(index), self.labels[index])
+    Args:
+        seen: in training: the whole image, the centre, one window at random for every image and epoch, or all windows.
+        tested: the whole image, the centre, or the mean or the maximum over all windows.
+        loss: "cross-entropy" or "one-vs-rest".
+        windows: use this many windows, largest first; the first one is the whole image.
+        centre: the index of the window that is the centre.
+    """
+    one: dict[str, Inputs] = {
+        "whole": lambda index: (data.features[index, 0],),
+        "centre": lambda index: (data.features[index, centre],),
+        "random": lambda index: (data.features[index, torch.randint(windows, (len(index),))],),
+    }
 
-    def _trained_on(self, index: Tensor) -> Tensor:
-        if self.seen == "all":
-            return OverForms(self.module)(self.data.features[index, : self.windows])
-        if self.seen == "random":
-            return self._at(index, torch.randint(self.windows, (len(index),)))
-        return self._at(index, self.centre if self.seen == "centre" else 0)
+    def every(index: Tensor) -> tuple[Tensor]:
+        return (data.features[index, :windows],)
 
-    def _at(self, index: Tensor, window: int | Tensor) -> Tensor:
-        return self.module(self.data.features[index, window].float())
+    module = WindowClassifier(linear, "mean" if tested == "mean" else "max")
+    return Learner(module, data.labels, one.get(tested, every), CRITERIA[loss], one.get(seen, every))
 
 
 def central_window(windows: Tensor, side: int, *, pixels: int) -> int:

@@ -5,8 +5,7 @@ from pathlib import Path
 import torch
 
 from adacanon.core.canonicalized import Canonicalized
-from adacanon.experiments.toy.methods import EIGENVECTOR_ROWS
-from adacanon.experiments.toy.orientation import TOY, build, task_of, task_spectrum
+from adacanon.experiments.toy.orientation import GRAPH_ROWS, TOY, build, task_of, task_spectrum
 from adacanon.files import write_whole
 from adacanon.graphs.bands import dyadic
 from adacanon.graphs.coefficients import coefficients_of
@@ -19,10 +18,11 @@ from adacanon.reports.summary import Summary
 from adacanon.runs.run import Run
 from adacanon.runs.runner import Failure, run_missing, summary_of
 from adacanon.spaces.orthogonal import Orthogonal
-from adacanon.training.loop import Parts, Schedule, train
+from adacanon.training.loop import DataSplit, train
+from adacanon.training.schedule import Schedule
 
 SPLITS = 2
-ROWS_SHOWN = tuple(row for row in TOY.rows if row not in (*EIGENVECTOR_ROWS, "A-NLSF (3 steps)"))
+ROWS_SHOWN = (*(row.name for row in GRAPH_ROWS), "Energy MLP", "Gram MLP", "A-NLSF")
 BAND = 3
 """The band that the picture shows: the one that holds the signals' own frequency."""
 
@@ -53,10 +53,10 @@ def story(run: Run, accuracy: dict[str, float]) -> OrientationStory:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         everything = torch.arange(options["samples"])
-        learner = build("A-NLSF", task, options, train=everything, seed=0)
+        learner = build(TOY.row("A-NLSF"), task, options, train=everything, seed=0)
         generator = torch.Generator().manual_seed(0)
-        parts = Parts(everything, everything[:0], everything[:0])
-        train(learner, parts, Schedule(8, options["batch"], learning_rate=1e-3), generator=generator)
+        split = DataSplit(everything, everything[:0], everything[:0])
+        train(learner, split, Schedule.of(options, epochs=8), generator=generator)
     assert isinstance(learner.module, Canonicalized)
     examples = [int((task.labels == label).nonzero()[0]) for label in (0, 1)]
     signal = task.signals[examples[1]]

@@ -1,5 +1,7 @@
 """The rows of the toy tables that read eigenvectors: all samples live on one graph, so one spectrum serves them all."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -9,44 +11,50 @@ from adacanon.baselines.graphs.axis_projection import axis_projection_encodings,
 from adacanon.baselines.graphs.frame_averaging import batch_frame, frame_averaged_gin
 from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
 from adacanon.baselines.graphs.s2gnn import S2GNN, lowest
+from adacanon.experiments.toy.shared_graph import GRAPHS_PER_PASS, OnOneGraph
 from adacanon.graphs.spectra import Spectrum
 from adacanon.runs.run import Settings
-from adacanon.training.learners import OnOneGraph
-
-EIGENVECTOR_ROWS: dict[str, Settings] = {
-    "FA+GIN": {"encodings": 3, "drawn": 2},
-    "OAP+GIN": {"encodings": 8},
-    "NLSF": {"bands": 8, "eigenvectors": 32},
-    "S2GNN": {"eigenvectors": 32},
-}
-"""The rows, with what a method has beside width, depth and learning rate."""
-
-GRAPHS_PER_PASS = {"FA+GIN": 5}
-"""Where not ten: every frame element is one more copy of each graph."""
 
 CHANNELS, CLASSES = 2, 2
 
 
-def eigenvector_network(row: str, options: Settings) -> nn.Module:
-    """The untrained network of a row."""
-    sizes = {"hidden": options["hidden"], "layers": options["layers"]}
-    if row == "S2GNN":
-        return S2GNN(CHANNELS, classes=CLASSES, **sizes)
-    if row == "NLSF":
-        encoders = [NLSFEncoder(CHANNELS, options["bands"], **sizes) for _ in range(2)]
-        return NLSF(encoders, classes=CLASSES, hidden=options["hidden"])
-    build = frame_averaged_gin if row == "FA+GIN" else axis_projection_gin
-    return build(CHANNELS, classes=CLASSES, encodings=options["encodings"], **sizes)
+@dataclass(frozen=True)
+class EigenvectorMethod:
+    """A network that reads eigenvectors of the graph.
+
+    Attributes:
+        network: the untrained network, from the settings.
+        on_one_graph: how it is called with copies of the graph that has a spectrum.
+        settings: what it has beside width, depth and learning rate.
+        graphs_per_pass: how many copies of the graph a pass takes.
+    """
+
+    network: Callable[[Settings], nn.Module]
+    on_one_graph: Callable[[Spectrum, Settings], OnOneGraph]
+    settings: Settings
+    graphs_per_pass: int = GRAPHS_PER_PASS
 
 
-def on_one_graph(row: str, spectrum: Spectrum, options: Settings) -> OnOneGraph:
-    """How the network of a row is called with copies of the graph that has this spectrum."""
-    return {
-        "FA+GIN": _with_frames,
-        "OAP+GIN": _with_encodings,
-        "NLSF": _with_bands,
-        "S2GNN": _with_lowest,
-    }[row](spectrum, options)
+def _sizes(options: Settings) -> dict[str, int]:
+    return {"hidden": options["hidden"], "layers": options["layers"]}
+
+
+def _frame_averaged(options: Settings) -> nn.Module:
+    return frame_averaged_gin(CHANNELS, classes=CLASSES, encodings=options["encodings"], **_sizes(options))
+
+
+def _axis_projected(options: Settings) -> nn.Module:
+    return axis_projection_gin(CHANNELS, classes=CLASSES, encodings=options["encodings"], **_sizes(options))
+
+
+def _nlsf(options: Settings) -> nn.Module:
+    encoder = partial(NLSFEncoder, CHANNELS, options["bands"], hidden=options["hidden"], layers=options["layers"])
+    encoders = [encoder(), encoder()]
+    return NLSF(encoders, classes=CLASSES, hidden=options["hidden"])
+
+
+def _s2gnn(options: Settings) -> nn.Module:
+    return S2GNN(CHANNELS, classes=CLASSES, **_sizes(options))
 
 
 def _with_frames(spectrum: Spectrum, options: Settings) -> OnOneGraph:
@@ -99,3 +107,12 @@ def _unit_scale(vectors: Tensor) -> Tensor:
 def _copied(elements: Tensor, graph: Tensor) -> Tensor:
     """Encodings (elements, nodes, p) of one graph for all its copies."""
     return elements.repeat(1, int(graph[-1]) + 1, 1)
+
+
+EIGENVECTOR_METHODS: dict[str, EigenvectorMethod] = {
+    # every frame element is one more copy of each graph
+    "FA+GIN": EigenvectorMethod(_frame_averaged, _with_frames, {"encodings": 3, "drawn": 2}, graphs_per_pass=5),
+    "OAP+GIN": EigenvectorMethod(_axis_projected, _with_encodings, {"encodings": 8}),
+    "NLSF": EigenvectorMethod(_nlsf, _with_bands, {"bands": 8, "eigenvectors": 32}),
+    "S2GNN": EigenvectorMethod(_s2gnn, _with_lowest, {"eigenvectors": 32}),
+}

@@ -1,15 +1,16 @@
 """The grid signal orientation task: the toy column of the paper's first table, and a stricter version of it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
 
 import torch
 
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
 from adacanon.core.loss import one_vs_rest
 from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
-from adacanon.experiments.toy.methods import EIGENVECTOR_ROWS, GRAPHS_PER_PASS, eigenvector_network, on_one_graph
+from adacanon.experiments.toy.methods import EIGENVECTOR_METHODS
+from adacanon.experiments.toy.shared_graph import OnSharedGraph
 from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
@@ -20,14 +21,25 @@ from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
-from adacanon.training.learners import Classifier, SharedGraphClassifier, looked_up
-from adacanon.training.loop import Learner, Parts, Schedule, Sitting, accuracy, stratified_folds, train
+from adacanon.runs.table import Row, Table, row_named
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import DataSplit, TrainingControl, accuracy, stratified_folds, train
+from adacanon.training.schedule import Schedule
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
-ANLSF_STEPS = {"A-NLSF (3 steps)": 3, "A-NLSF": 10}
-SPECTRAL_ROWS = ("Energy MLP", "Gram MLP", *ANLSF_STEPS)
-ROWS = (*GRAPH_NETWORKS, *EIGENVECTOR_ROWS, *SPECTRAL_ROWS)
+BANDS: Settings = {"bands": 8, "decay": 0.5}
+SEARCH: Settings = {**BANDS, "rows": 16, "draws": 32}
+SPECTRAL_ROWS = (
+    Row("Energy MLP", "energy MLP", settings=BANDS),
+    Row("Gram MLP", "Gram MLP", settings=BANDS),
+    Row("A-NLSF (3 steps)", "A-NLSF", settings={**SEARCH, "steps": 3}),
+    Row("A-NLSF", "A-NLSF", settings={**SEARCH, "steps": 10}),
+)
+EIGENVECTOR_ROWS = tuple(
+    Row(name, "eigenvectors", name, settings=method.settings) for name, method in EIGENVECTOR_METHODS.items()
+)
+GRAPH_ROWS = tuple(Row(name, "message passing", kind) for name, kind in GRAPH_NETWORKS.items())
+ROWS = (*GRAPH_ROWS, *EIGENVECTOR_ROWS, *SPECTRAL_ROWS)
 
 TASKS = {"toy": grid_orientation, "toy-strict": grid_orientation_strict}
 PRESETS: dict[str, Settings] = {
@@ -37,7 +49,7 @@ PRESETS: dict[str, Settings] = {
 PERIODS = {("toy", "paper"): 20, ("toy", "demo"): 10, ("toy-strict", "paper"): 12, ("toy-strict", "demo"): 8}
 
 
-def settings(table: str, row: str, column: str, preset: str) -> Settings:
+def settings(table: str, row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on; the same for all rows, but for what a method has of its own."""
     preset = "demo" if preset == "demo" else "paper"
     common = {
@@ -48,27 +60,25 @@ def settings(table: str, row: str, column: str, preset: str) -> Settings:
         "seed": 0,
         "period": PERIODS[table, preset],
     }
-    bands = {"bands": 8, "decay": 0.5} if row in SPECTRAL_ROWS else {}
-    search = {"rows": 16, "draws": 32, "steps": ANLSF_STEPS[row]} if row in ANLSF_STEPS else {}
-    return {**PRESETS[preset], **common, **bands, **search, **EIGENVECTOR_ROWS.get(row, {})}
+    return {**PRESETS[preset], **common, **row.own_settings(preset)}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train on all folds but one for a fixed number of epochs and test on that one: nothing is chosen on it."""
-    options = run.options()
+    row, options = row_named(ROWS, run.row), run.options()
     task = task_of(run)
     generator = torch.Generator().manual_seed(options["seed"])
     train_index, test = stratified_folds(task.labels, options["folds"], generator=generator)[run.split]
-    schedule = Schedule(options["epochs"], options["batch"], options["learning_rate"])
+    schedule = Schedule.of(options)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = build(run.row, task, options, train=train_index, seed=run.split)
+        learner = build(row, task, options, train=train_index, seed=run.split)
         history = train(
             learner,
-            Parts(train_index, train_index[:0], test),
+            DataSplit(train_index, train_index[:0], test),
             schedule,
             generator=generator,
-            sitting=sitting,
+            control=control,
         )
     return {
         "accuracy": accuracy(learner, test, batch=schedule.batch),
@@ -76,43 +86,74 @@ def execute(run: Run, sitting: Sitting) -> dict[str, float]:
         "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
         "seconds": history.seconds,
-        **_in_another_basis(run, learner, test, schedule.batch),
+        **(_in_another_basis(row, run, learner, test, schedule.batch) if row in EIGENVECTOR_ROWS else {}),
     }
 
 
-def _in_another_basis(run: Run, learner: Learner, test: torch.Tensor, batch: int) -> dict[str, float]:
+def _in_another_basis(row: Row, run: Run, learner: Learner, test: torch.Tensor, batch: int) -> dict[str, float]:
     """Test accuracy with random bases of all eigenspaces of the grid, for networks that read eigenvectors."""
-    if run.row not in EIGENVECTOR_ROWS:
-        return {}
-    assert isinstance(learner, SharedGraphClassifier)
+    assert isinstance(learner.module, OnSharedGraph)
     generator = torch.Generator().manual_seed(1)
     spectrum = redrawn_in_eigenspaces(task_spectrum(task_of(run)), generator=generator)
-    other = replace(learner, call=on_one_graph(run.row, spectrum, run.options()))
+    call = EIGENVECTOR_METHODS[row.backbone].on_one_graph(spectrum, run.options())
+    other = replace(learner, module=learner.module.called(call))
     return {"accuracy_redrawn": accuracy(other, test, batch=batch)}
 
 
-def build(row: str, task: GridOrientation, options: dict[str, Any], *, train: torch.Tensor, seed: int) -> Learner:
+def build(row: Row, task: GridOrientation, options: Settings, *, train: torch.Tensor, seed: int) -> Learner:
     """The method of a row on a task; ``train`` names the samples that it may look at."""
-    hidden, layers = options["hidden"], options["layers"]
-    if row in GRAPH_NETWORKS:
-        network = GraphNetwork(GRAPH_NETWORKS[row], 2, classes=2, hidden=hidden, layers=layers)
-        return SharedGraphClassifier(network, task.signals, task.edge_index, task.labels)
-    if row in EIGENVECTOR_ROWS:
-        call = on_one_graph(row, task_spectrum(task), options)
-        passes = {"graphs_per_pass": GRAPHS_PER_PASS[row]} if row in GRAPHS_PER_PASS else {}
-        module = eigenvector_network(row, options)
-        return SharedGraphClassifier(module, task.signals, task.edge_index, task.labels, call, **passes)
+    return METHODS[row.method](row, task, options, train, seed)
+
+
+def message_passing(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """A graph network of torch-geometric."""
+    network = GraphNetwork(row.backbone, 2, classes=2, hidden=options["hidden"], layers=options["layers"])
+    return Learner(OnSharedGraph(network, task.edge_index), task.labels, looked_up(task.signals))
+
+
+def on_eigenvectors(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """A network that reads eigenvectors of the grid."""
+    method = EIGENVECTOR_METHODS[row.backbone]
+    call = method.on_one_graph(task_spectrum(task), options)
+    network = method.network(options)
+    module = OnSharedGraph(network, task.edge_index, call, graphs_per_pass=method.graphs_per_pass)
+    return Learner(module, task.labels, looked_up(task.signals))
+
+
+def gram_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """An MLP on the Gram matrices of all bands."""
+    return _mlp_on(standardised(task_coefficients(task, options["bands"], options["decay"]), train), task, options)
+
+
+def energy_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """An MLP on the energy of each channel in each band."""
+    grams = standardised(task_coefficients(task, options["bands"], options["decay"]), train)
+    return _mlp_on(grams.diagonal(dim1=-2, dim2=-1), task, options)
+
+
+def _mlp_on(invariants: torch.Tensor, task: GridOrientation, options: Settings) -> Learner:
+    inputs = invariants.flatten(1).unsqueeze(-1)
+    mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=options["hidden"], layers=options["layers"])
+    return Learner(mlp, task.labels, looked_up(inputs))
+
+
+def spectral_anlsf(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+    """A-NLSF on the coefficients of the signals."""
     coefficients = task_coefficients(task, options["bands"], options["decay"])
-    if row in ("Gram MLP", "Energy MLP"):
-        grams = standardised(coefficients, train)
-        inputs = grams if row == "Gram MLP" else grams.diagonal(dim1=-2, dim2=-1)
-        inputs = inputs.flatten(1).unsqueeze(-1)
-        mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=hidden, layers=layers)
-        return Classifier(mlp, task.labels, looked_up(inputs))
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
-    model = anlsf(family, 2, classes=2, hidden=hidden, layers=layers, maximizer=search, redraw=1, seed=seed)
-    return Classifier(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
+    sizes = {"hidden": options["hidden"], "layers": options["layers"]}
+    model = anlsf(family, 2, classes=2, **sizes, maximizer=search, redraw=1, seed=seed)
+    return Learner(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
+
+
+METHODS: dict[str, Callable[[Row, GridOrientation, Settings, torch.Tensor, int], Learner]] = {
+    "message passing": message_passing,
+    "eigenvectors": on_eigenvectors,
+    "Gram MLP": gram_mlp,
+    "energy MLP": energy_mlp,
+    "A-NLSF": spectral_anlsf,
+}
 
 
 def standardised(coefficients: BandCoefficients, train: torch.Tensor) -> torch.Tensor:
@@ -147,11 +188,11 @@ def _task(table: str, samples: int, size: int, period: int, noise: float, seed: 
     return TASKS[table](samples, size=size, period=period, noise=noise, generator=generator)
 
 
-def _splits(row: str, column: str) -> int:
+def _splits(row: Row, column: str) -> int:
     return 10 if row in SPECTRAL_ROWS else 3
 
 
-def _table(name: str, title: str, notes: tuple[str, ...]) -> Table:
+def _table(name: str, title: str) -> Table:
     return Table(
         name=name,
         title=title,
@@ -161,63 +202,10 @@ def _table(name: str, title: str, notes: tuple[str, ...]) -> Table:
         most_splits=PRESETS["paper"]["folds"],
         settings=partial(settings, name),
         execute=execute,
-        notes=notes,
-        also=(("accuracy_redrawn", "other basis"),),
+        presets=("paper",),
+        extra_metrics=(("accuracy_redrawn", "other basis"),),
     )
 
 
-PROTOCOL = (
-    "Protocol: 1000 samples on a 40 x 40 torus, noise 0.1, 10-fold cross-validation with equal classes in every fold, "
-    "three layers, Adam, batches of 100. From the paper's ranges all rows use hidden 32 and learning rate 0.001. "
-    "Every run ends after 30 epochs and is tested once, so that nothing is chosen on the test fold.",
-    "Ten folds for the rows on spectral coefficients, the first three for the others; for FA+GIN, OAP+GIN, NLSF and "
-    "S2GNN the first one or two so far. '± splits' is the standard deviation between folds of 100 test samples.",
-    "'other basis' is the accuracy of the same trained network when the test reads other eigenvectors of the grid, "
-    "random bases of the same eigenspaces; it is measured for the rows that read eigenvectors themselves. NLSF and "
-    "S2GNN read the 29 lowest: 32 would cut an eigenspace. FA+GIN has three, with two random frame elements in "
-    "training and eight in evaluation: the first eigenspace has dimension four, where a frame is infinite and elements "
-    "are draws. OAP+GIN has eight, and finds nothing canonical in them, since translations act transitively on the "
-    "nodes: its eigenvectors stay as the eigensolver returned them. Encodings are scaled to entries of order one.",
-)
-
-TOY = _table(
-    "toy",
-    "Grid signal orientation (paper: first column of its first table)",
-    (
-        *PROTOCOL,
-        "The paper reports chance for every method but A-NLSF. That is not what we measure: GIN and ChebNet solve the "
-        "task, GAT on two folds of three, GCN on one, and their losses are still falling. In class 1 the second "
-        "channel is cut off at the boundary of its half, in class 0 it is zero there, and a network that counts local "
-        "patterns sees the difference. 'Energy MLP' sees nothing but the energy of each channel in each band, which no "
-        "direction enters, and is always right.",
-        "'Gram MLP' sees the Gram matrices of the coefficients in each band, the full set of invariants that a "
-        "graph-level A-NLSF can use. It is as good: the task does not need a directional network.",
-        "FA+GIN, NLSF and S2GNN solve the task too, on the one fold that was run.",
-        "OAP+GIN is right in the basis that it was trained in and at chance in another: as all samples live on one "
-        "graph, eigenvectors that are not canonical still serve as coordinates, until they are computed once more.",
-        "The node-wise MLP is at chance by nature: the values at the nodes have the same distribution in both classes.",
-    ),
-)
-TOY_STRICT = _table(
-    "toy-strict",
-    "Grid signal orientation without the give-away at the boundary",
-    (
-        *PROTOCOL,
-        "Each channel is one period of a wave in a square window of its own, period 12. Turned by a right angle, a "
-        "window is the same again: each channel alone says nothing (Energy MLP), and what local message passing can "
-        "count says nothing either. The relation of the two channels within a band does: the terms between channels "
-        "of the Gram matrices, which A-NLSF and the Gram MLP use.",
-        "A-NLSF with three refinement steps still depends on which 32 bases were drawn: its training loss falls on "
-        "every fold alike, but for some sets of draws one class comes out ahead on all samples at once. Ten steps make "
-        "the search strong enough; the flips were noticed on test folds, the number of steps was then chosen by "
-        "training accuracy.",
-        "All message-passing rows are at chance here, and so are FA+GIN and S2GNN on the folds that were run; A-NLSF "
-        "is not. But the paper's claim that no rival solves the task fails here too: NLSF does, in every basis. Ours "
-        "mixes the channels before it takes their norms in each band, and norms of mixtures hold the terms between "
-        "channels, which the Gram MLP shows to be enough; that this is what NLSF uses was not tested. It is the joint "
-        "spectral representation that decides, not the search over bases.",
-        "OAP+GIN is right in the basis that it was trained in and at chance in another: with a fixed basis its "
-        "encodings are coordinates of the grid, which tell x from y. That is knowledge of one decomposition, not an "
-        "answer to the task.",
-    ),
-)
+TOY = _table("toy", "Grid signal orientation (paper: first column of its first table)")
+TOY_STRICT = _table("toy-strict", "Grid signal orientation without the give-away at the boundary")

@@ -7,8 +7,8 @@ from typing import Any
 from adacanon.experiments.toy import orientation as toy
 from adacanon.reports.summary import Cell, Summary
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.table import Table
-from adacanon.training.loop import Sitting
+from adacanon.runs.table import Row, Table
+from adacanon.training.loop import TrainingControl
 
 METHOD = "A-NLSF"
 COLUMN = "accuracy"
@@ -26,16 +26,20 @@ POINTS: dict[str, tuple[str, float]] = {
 }
 """Row -> panel and value."""
 
+ROWS = tuple(
+    Row(name, "A-NLSF", base=METHOD, settings={SWEPT[panel][0]: value, "method": METHOD})
+    for name, (panel, value) in POINTS.items()
+)
 
-def settings(row: str, column: str, preset: str) -> Settings:
+
+def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of A-NLSF in the toy table, with one of them changed."""
-    panel, value = POINTS[row]
-    return {**toy.settings("toy", METHOD, column, preset), SWEPT[panel][0]: value, "method": METHOD}
+    return {**toy.settings("toy", toy.TOY.row(row.base), column, preset), **row.own_settings(preset)}
 
 
-def execute(run: Run, sitting: Sitting) -> dict[str, float]:
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """A run of the toy table under other settings."""
-    return toy.execute(replace(run, table="toy", row=METHOD), sitting)
+    return toy.execute(replace(run, table="toy", row=METHOD), control)
 
 
 def panels(summary: Summary) -> dict[str, dict[float, Cell]]:
@@ -50,34 +54,20 @@ def panels(summary: Summary) -> dict[str, dict[float, Cell]]:
 
 def usual() -> Mapping[str, Any]:
     """Panel -> the value in the toy table."""
-    options = toy.settings("toy", METHOD, COLUMN, "cpu")
+    options = toy.TOY.settings_of(METHOD, COLUMN)
     return {panel: options[key] for panel, (key, _) in SWEPT.items()}
 
 
 TOY_SENSITIVITY = Table(
     name="toy-sensitivity",
     title="Sensitivity of A-NLSF on grid signal orientation (paper: appendix, sensitivity analysis)",
-    rows=tuple(POINTS),
+    rows=ROWS,
     columns=(COLUMN,),
     splits=lambda row, column: 3,
     most_splits=10,
     settings=settings,
     execute=execute,
-    shares="toy",
-    also=(("train_accuracy", "training"),),
-    notes=(
-        "One setting is changed at a time, all others are those of A-NLSF in the toy table: grid size 40, period 20, "
-        "noise 0.1, hidden 32; 30 epochs, no tuning. The first three folds of ten; the runs at the usual values are "
-        "those of the toy table. 'training' is the accuracy on the training folds.",
-        "The paper shows a figure without printing its values, so there is nothing to compare with but its words. Ours "
-        "is [figures/toy-sensitivity.png](figures/toy-sensitivity.png), drawn from these records by "
-        "`python -m benchmarks.frame.figures`.",
-        "As the paper says, the period does not matter, noise does only where it buries the signal (amplitude 1; up to "
-        "noise 2 nothing is lost, at 4 the training folds are no better than the test folds), and very small widths "
-        "hurt. With hidden 2 or 4 a fold is either solved or at chance.",
-        "Unlike in the paper, the grid size matters: up to 40 every fold is solved, at 50 one fold of three, the "
-        "training folds no better, with training losses of 1.2 to 1.3 where those at 40 are 0.1 to 0.3. Bands and "
-        "epochs were chosen for 40. One of the runs at 50 (the first fold) was recorded while a text in the source was "
-        "being edited, and says so.",
-    ),
+    presets=("paper",),
+    reuses="toy",
+    extra_metrics=(("train_accuracy", "training"),),
 )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.errors import UndeterminedWarning
-from adacanon.experiments.clouds.posed_clouds import turned
+from adacanon.experiments.clouds.rotated_clouds import randomly_rotated
 from adacanon.points.frames import centred, principal_axes
 
 
@@ -30,7 +30,7 @@ def scored_on(module: nn.Module, paths: Tensor, *, batch: int) -> Tensor:
         return scored(module, paths.flatten(0, 1), batch=batch).unflatten(0, paths.shape[:2])
 
 
-def steadiness(module: nn.Module, points: Tensor, scores: Tensor, *, seed: int, batch: int) -> dict[str, float]:
+def invariance_errors(module: nn.Module, points: Tensor, scores: Tensor, *, seed: int, batch: int) -> dict[str, float]:
     """What another rotation does to the scores of some clouds.
 
     Returns:
@@ -38,7 +38,7 @@ def steadiness(module: nn.Module, points: Tensor, scores: Tensor, *, seed: int, 
         units of the deviation of scores between clouds.
     """
     generator = torch.Generator().manual_seed(seed + 1)
-    again = scored(module, turned(points, generator), batch=batch)
+    again = scored(module, randomly_rotated(points, generator), batch=batch)
     unit = float(scores.std(0).mean().clamp(min=1e-12))
     return {
         "changed": 100 * float((again.argmax(1) != scores.argmax(1)).double().mean()),

@@ -1,40 +1,38 @@
 """Networks on clouds in random poses: what a training sees, and what it is tested on."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
 from adacanon.data.modelnet import ModelNet, load_modelnet
 from adacanon.points import Rotations
 from adacanon.points.rotations import Axis, rotations_about
 from adacanon.spaces import SO3, Circle
-from adacanon.training.loop import Parts
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import DataSplit
 
-Loss = Callable[[Tensor, Tensor], Tensor]
 VERTICAL: Axis = (0.0, 1.0, 0.0)
 """Of ModelNet and ShapeNet; the paper calls its vertical axis z."""
 
 
 @dataclass(frozen=True)
-class PosedClouds:
+class RotatedClouds:
     """All clouds of a data set one after the other, those of the test part in poses that the seed determines.
 
     Attributes:
         fixed: whether the training clouds are in such poses too, and stay there.
-        axis: about which the training clouds are turned; None stands for all rotations.
+        axis: about which the training clouds are rotated; None stands for all rotations.
         expansion: copies of every training cloud of which an epoch takes one, the first ones of all clouds first.
     """
 
     points: Tensor
     labels: Tensor
-    parts: Parts
+    split: DataSplit
     classes: int
     fixed: bool = False
     axis: Axis | None = None
@@ -46,64 +44,35 @@ class PosedClouds:
         content = self.points.numpy().tobytes() + self.labels.numpy().tobytes()
         return hashlib.sha256(content).hexdigest()[:12]
 
-    def for_training(self, index: Tensor) -> Tensor:
+    def for_training(self, index: Tensor) -> tuple[Tensor]:
         """Training clouds in the poses in which they are seen next."""
         if self.expansion > 1:
-            index = index + len(self.parts.train) * torch.randint(self.expansion, index.shape)
+            index = index + len(self.split.train) * torch.randint(self.expansion, index.shape)
         clouds = self.points[index]
-        return clouds if self.fixed else turned(clouds, axis=self.axis)
+        return (clouds if self.fixed else randomly_rotated(clouds, axis=self.axis),)
 
 
-@dataclass(frozen=True)
-class CloudClassifier:
-    """A network on clouds that are turned at random whenever they are trained on, unless they have fixed poses.
-
-    Attributes:
-        module: from clouds to scores.
-        objective: from clouds, labels and the numbers of the clouds to the loss that is trained on.
-        criterion: from scores and labels to the loss that is reported.
-    """
-
-    module: nn.Module
-    data: PosedClouds
-    objective: Callable[[Tensor, Tensor, Tensor], Tensor]
-    criterion: Loss
-
-    @property
-    def labels(self) -> Tensor:
-        return self.data.labels
-
-    def scores(self, index: Tensor) -> Tensor:
-        return self.module(self.data.points[index])
-
-    def loss(self, index: Tensor) -> Tensor:
-        return self.objective(self.data.for_training(index), self.labels[index], index)
-
-
-def plain(network: nn.Module, data: PosedClouds) -> CloudClassifier:
+def plain(network: nn.Module, data: RotatedClouds) -> Learner:
     """A network as it is, trained with cross-entropy."""
-
-    def loss(points: Tensor, labels: Tensor, ids: Tensor) -> Tensor:
-        return functional.cross_entropy(network(points), labels)
-
-    return CloudClassifier(network, data, loss, functional.cross_entropy)
+    return Learner(network, data.labels, looked_up(data.points), training_inputs=data.for_training)
 
 
 def canonicalized(
     network: nn.Module,
-    data: PosedClouds,
+    data: RotatedClouds,
     maximizer: Maximizer,
     *,
     in_training: Maximizer | None = None,
     forms: float | None = None,
     seed: int = 0,
-) -> CloudClassifier:
+) -> Learner:
     """A network under rotations, trained one-vs-rest."""
     model = Canonicalized(network, Rotations(), maximizer, in_training=in_training, seed=seed)
-    return CloudClassifier(model, data, Objective(model, forms=forms), one_vs_rest)
+    inputs, objective = looked_up(data.points), Objective(model, forms=forms)
+    return Learner(model, data.labels, inputs, one_vs_rest, data.for_training, objective)
 
 
-def posed(
+def rotated_clouds(
     data: ModelNet,
     *,
     seed: int,
@@ -112,29 +81,29 @@ def posed(
     axis: Axis | None = None,
     expansion: int = 1,
     whole: bool = False,
-) -> PosedClouds:
-    """Both parts, the test clouds turned once and for all.
+) -> RotatedClouds:
+    """Training and test clouds, the latter rotated once and for all.
 
     Args:
         seed: determines all poses; those of the test clouds depend on nothing else.
         copies: of every test cloud, each in a pose of its own.
         fixed: turn the training clouds once and for all too.
         axis: turn training clouds about this axis only.
-        expansion: copies of every training cloud, each turned on its own; an epoch takes one of each at random.
+        expansion: copies of every training cloud, each rotated on its own; an epoch takes one of each at random.
         whole: an epoch takes all copies.
     """
     generator = torch.Generator().manual_seed(seed)
-    test = turned(data.test.points.repeat(copies, 1, 1), generator)
+    test = randomly_rotated(data.test.points.repeat(copies, 1, 1), generator)
     train = data.train.points.repeat(expansion, 1, 1) if expansion > 1 else data.train.points
-    points = torch.cat([turned(train, generator, axis=axis) if fixed else train, test])
+    points = torch.cat([randomly_rotated(train, generator, axis=axis) if fixed else train, test])
     index, first = torch.arange(len(points)), len(train)
     once = first if whole else len(data.train.labels)
     labels = torch.cat([data.train.labels.repeat(expansion), data.test.labels.repeat(copies)])
-    parts = Parts(index[:once], index[:0], index[first:])
-    return PosedClouds(points, labels, parts, len(data.class_names), fixed, axis, 1 if whole else expansion)
+    split = DataSplit(index[:once], index[:0], index[first:])
+    return RotatedClouds(points, labels, split, len(data.class_names), fixed, axis, 1 if whole else expansion)
 
 
-def turned(points: Tensor, generator: torch.Generator | None = None, *, axis: Axis | None = None) -> Tensor:
+def randomly_rotated(points: Tensor, generator: torch.Generator | None = None, *, axis: Axis | None = None) -> Tensor:
     """Every cloud by a rotation of its own, or by one about an axis."""
     if axis is None:
         poses = SO3().sample(len(points), generator=generator)

@@ -1,4 +1,4 @@
-"""How far the paper's figures lie from ours if another epoch is kept, from the committed records of ``tu``.
+"""How far the paper's figures lie from ours if another epoch is selected, from the committed records of ``tu``.
 
 Over the methods that both have run on a data set: the mean difference, ours minus the paper's, for the epoch of best
 validation accuracy (the one reported), the epoch of smallest validation loss, and the epoch that is best on the test
@@ -34,9 +34,9 @@ def rows(records: Path = RECORDS) -> list[measure.Row]:
 
 
 def _differences(group: list[Cell]) -> measure.Row:
-    kept = {"kept epoch": [cell.mean for cell in group]}
-    others = {heading: [cell.also[i] for cell in group] for i, (_, heading) in enumerate(TU.also)}
-    return {name: _mean_difference(values, group) for name, values in (kept | others).items()}
+    selected = {"selected epoch": [cell.mean for cell in group]}
+    others = {heading: [cell.also[i] for cell in group] for i, (_, heading) in enumerate(TU.extra_metrics)}
+    return {name: _mean_difference(values, group) for name, values in (selected | others).items()}
 
 
 def _mean_difference(values: list[float | None], group: list[Cell]) -> float:

@@ -1,6 +1,5 @@
 """Digits at any angle, and a small network on them: what a training sees, and what it is tested on."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,9 +10,9 @@ from torch.nn import functional
 from adacanon.core import Canonicalized, Maximizer, Objective, one_vs_rest
 from adacanon.data.images import ImageDataset, load_images
 from adacanon.images import Rotations
-from adacanon.training.loop import Parts
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import DataSplit
 
-Loss = Callable[[Tensor, Tensor], Tensor]
 FAMILY = Rotations("disc")
 
 
@@ -39,84 +38,53 @@ def _convolution(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
 
 
 @dataclass(frozen=True)
-class TurnedDigits:
+class RotatedDigits:
     """The training images upright, then the test images at angles that the seed determines, then these upright.
 
     Attributes:
-        parts: the test part holds the turned ones.
+        split: the test part holds the rotated ones.
         upright: the test images as they are.
     """
 
     images: Tensor
     labels: Tensor
-    parts: Parts
+    split: DataSplit
     upright: Tensor
     classes: int
 
 
-@dataclass(frozen=True)
-class DigitClassifier:
-    """A network on digits.
-
-    Attributes:
-        module: from images to scores.
-        objective: from images, labels and the numbers of the images to the loss that is trained on.
-        criterion: from scores and labels to the loss that is reported.
-        augmented: whether images are turned at random whenever they are trained on.
-    """
-
-    module: nn.Module
-    data: TurnedDigits
-    objective: Callable[[Tensor, Tensor, Tensor], Tensor]
-    criterion: Loss
-    augmented: bool = False
-
-    @property
-    def labels(self) -> Tensor:
-        return self.data.labels
-
-    def scores(self, index: Tensor) -> Tensor:
-        return self.module(self.data.images[index])
-
-    def loss(self, index: Tensor) -> Tensor:
-        images = self.data.images[index]
-        return self.objective(turned(images) if self.augmented else images, self.labels[index], index)
-
-
-def plain(network: nn.Module, data: TurnedDigits, *, augmented: bool) -> DigitClassifier:
-    """A network as it is, trained with cross-entropy."""
-
-    def loss(images: Tensor, labels: Tensor, ids: Tensor) -> Tensor:
-        return functional.cross_entropy(network(images), labels)
-
-    return DigitClassifier(network, data, loss, functional.cross_entropy, augmented)
+def plain(network: nn.Module, data: RotatedDigits, *, augmented: bool) -> Learner:
+    """A network as it is, trained with cross-entropy; ``augmented`` turns images whenever they are trained on."""
+    seen = (lambda index: (randomly_rotated(data.images[index]),)) if augmented else None
+    return Learner(network, data.labels, looked_up(data.images), training_inputs=seen)
 
 
 def canonicalized(
     network: nn.Module,
-    data: TurnedDigits,
+    data: RotatedDigits,
     maximizer: Maximizer,
     *,
     in_training: Maximizer | None = None,
     forms: float | None = None,
-) -> DigitClassifier:
+) -> Learner:
     """A network under rotations, trained one-vs-rest."""
     model = Canonicalized(network, FAMILY, maximizer, in_training=in_training)
-    return DigitClassifier(model, data, Objective(model, forms=forms), one_vs_rest)
+    objective = Objective(model, forms=forms)
+    return Learner(model, data.labels, looked_up(data.images), one_vs_rest, objective=objective)
 
 
-def turned_digits(data: ImageDataset, *, seed: int) -> TurnedDigits:
+def rotated_digits(data: ImageDataset, *, seed: int) -> RotatedDigits:
     """All images on their discs, so that no corner tells an angle."""
     train, test = (FAMILY.prepare(part.scaled()) for part in (data.train, data.test))
-    images = torch.cat([train, turned(test, torch.Generator().manual_seed(seed)), test])
+    images = torch.cat([train, randomly_rotated(test, torch.Generator().manual_seed(seed)), test])
     labels = torch.cat([data.train.labels, data.test.labels, data.test.labels])
     index = torch.arange(len(images))
     first, second = len(train), len(train) + len(test)
-    parts = Parts(index[:first], index[:0], index[first:second])
-    return TurnedDigits(images, labels, parts, index[second:], len(data.class_names))
+    split = DataSplit(index[:first], index[:0], index[first:second])
+    return RotatedDigits(images, labels, split, index[second:], len(data.class_names))
 
 
-def turned(images: Tensor, generator: torch.Generator | None = None) -> Tensor:
+def randomly_rotated(images: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Every image by an angle of its own."""
     angles = FAMILY.points.sample(len(images), generator=generator)
     return FAMILY.transform(images, angles, torch.arange(len(images)))

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from adacanon.baselines.clouds.pca_frames import PCAAligned
 from adacanon.baselines.clouds.vn_networks import VNPointNet
-from adacanon.experiments.clouds.posed_clouds import turned
-from adacanon.experiments.clouds.steadiness import crossing_paths, largest_jumps, scored, steadiness
+from adacanon.experiments.clouds.invariance_errors import crossing_paths, invariance_errors, largest_jumps, scored
+from adacanon.experiments.clouds.rotated_clouds import randomly_rotated
 from adacanon.points.frames import centred, principal_axes
 
 
@@ -24,7 +24,7 @@ class Smooth(nn.Module):
 def clouds(generator: torch.Generator) -> Tensor:
     scales = torch.tensor([1.0, 0.7, 0.3], dtype=torch.float64)
     x = torch.randn(12, 60, 3, generator=generator, dtype=torch.float64) * scales
-    return turned(x / x.norm(dim=2).amax(1)[:, None, None], generator)
+    return randomly_rotated(x / x.norm(dim=2).amax(1)[:, None, None], generator)
 
 
 class TestPaths:
@@ -90,13 +90,13 @@ def test_vector_neurons_do_not_change_and_a_plain_network_does(clouds: Tensor) -
         invariant = VNPointNet(3, k=5, widths=(4, 4, 6, 8), context=((4, 6), (5,)), head=(12,)).double()
         invariant(clouds)
     for model, same in ((invariant, True), (Smooth(), False)):
-        found = steadiness(model, clouds, scored(model, clouds, batch=5), seed=0, batch=5)
+        found = invariance_errors(model, clouds, scored(model, clouds, batch=5), seed=0, batch=5)
         assert (found["changed"] == 0) == same
         assert (found["moved"] < 1e-6) == same
 
 
 def test_figures_follow_from_the_seed_and_from_nothing_else(clouds: Tensor) -> None:
     scores = scored(Smooth(), clouds, batch=3)
-    one, other = (steadiness(Smooth(), clouds, scores, seed=1, batch=batch) for batch in (3, 12))
+    one, other = (invariance_errors(Smooth(), clouds, scores, seed=1, batch=batch) for batch in (3, 12))
     assert one == pytest.approx(other)
-    assert steadiness(Smooth(), clouds, scores, seed=2, batch=3)["moved"] != one["moved"]
+    assert invariance_errors(Smooth(), clouds, scores, seed=2, batch=3)["moved"] != one["moved"]

@@ -1,0 +1,1 @@
+"""Committed records: carried over to new names, and compared with those of another revision."""

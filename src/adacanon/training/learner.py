@@ -1,0 +1,54 @@
+"""A method bound to its data: what the training loop needs of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+Inputs = Callable[[Tensor], tuple[Any, ...]]
+"""From sample indices to what the module is called with."""
+
+Objective = Callable[..., Tensor]
+"""From what the module is called with, the labels and the sample indices, to the loss that is trained on."""
+
+Criterion = Callable[[Tensor, Tensor], Tensor]
+"""From scores and labels to a loss, a scalar."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A module with its samples and losses; the one class for all tables.
+
+    Attributes:
+        module: from inputs to scores.
+        labels: of every sample.
+        inputs: what the module reads of some samples.
+        criterion: the loss that is reported.
+        training_inputs: what it reads in training, if other than in evaluation: augmented or drawn at random.
+        objective: the loss that is trained on, if other than the criterion of the module's scores.
+    """
+
+    module: nn.Module
+    labels: Tensor
+    inputs: Inputs
+    criterion: Criterion = functional.cross_entropy
+    training_inputs: Inputs | None = None
+    objective: Objective | None = None
+
+    def scores(self, index: Tensor) -> Tensor:
+        """The scores of some samples, (len(index), classes)."""
+        return self.module(*self.inputs(index))
+
+    def loss(self, index: Tensor) -> Tensor:
+        """The loss of some samples in training."""
+        inputs = (self.training_inputs or self.inputs)(index)
+        if self.objective is not None:
+            return self.objective(*inputs, self.labels[index], index)
+        return self.criterion(self.module(*inputs), self.labels[index])
+
+
+def looked_up(samples: Any) -> Inputs:
+    """Inputs that are rows of one indexable object."""
+    return lambda index: (samples[index],)

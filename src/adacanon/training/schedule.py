@@ -1,0 +1,63 @@
+"""How a training goes: optimizer, learning rates, epochs and batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, StepLR
+
+from adacanon.errors import InputError
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Adam, or gradient descent with momentum, over shuffled batches.
+
+    Attributes:
+        epochs: at most this many.
+        patience: stop after this many epochs without a better one on the validation part; None never stops early.
+        cosine: let the learning rate fall along half a cosine, epoch by epoch.
+        last_rate: what it falls to.
+        halved_every: epochs after which the learning rate is halved, again and again.
+        momentum: of stochastic gradient descent; None means Adam.
+    """
+
+    epochs: int
+    batch: int
+    learning_rate: float
+    weight_decay: float = 0.0
+    patience: int | None = None
+    cosine: bool = False
+    last_rate: float = 0.0
+    halved_every: int | None = None
+    momentum: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.cosine and self.halved_every:
+            raise InputError(
+                f"A learning rate falls along a cosine or is halved, got cosine=True and halved_every="
+                f"{self.halved_every}. Hint: leave one of them out"
+            )
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], **others: Any) -> "Schedule":
+        """From the settings of a run, which may hold more than this; ``others`` come first."""
+        named = {field.name: settings[field.name] for field in fields(cls) if field.name in settings}
+        return cls(**{**named, **others})
+
+    def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
+        """For the parameters of a module."""
+        rate, decay = self.learning_rate, self.weight_decay
+        if self.momentum is None:
+            return torch.optim.Adam(module.parameters(), lr=rate, weight_decay=decay)
+        return torch.optim.SGD(module.parameters(), lr=rate, momentum=self.momentum, weight_decay=decay)
+
+    def rates(self, optimizer: torch.optim.Optimizer) -> LRScheduler:
+        """Sets the learning rates of an optimizer; to be stepped after every epoch."""
+        if self.cosine:
+            return CosineAnnealingLR(optimizer, T_max=self.epochs, eta_min=self.last_rate)
+        if self.halved_every:
+            return StepLR(optimizer, step_size=self.halved_every, gamma=0.5)
+        return ConstantLR(optimizer, factor=1.0)
