@@ -43,7 +43,7 @@ class OrdinaryPointNet(nn.Module):
 def fast_objective(network: nn.Module, *, draws: int, size: int, samples: int) -> Objective:
     """The training objective with the fast settings."""
     evaluation, training = searches("learning draws", {**FAST, "draws": draws, "size": size}, samples=samples)
-    return Objective(Canonicalized(network, Rotations(), evaluation, in_training=training), forms=FAST["forms"])
+    return Objective(Canonicalized(network, Rotations(), evaluation, training_search=training), forms=FAST["forms"])
 
 
 def steps(

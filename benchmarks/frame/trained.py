@@ -47,7 +47,7 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Ro
         torch.manual_seed(options["seed"])
         evaluation, training = searches("learning draws", options, samples=len(split.train))
         network = PointNet(data.classes)
-        learner = canonicalized(network, data, evaluation, in_training=training, forms=options["forms"])
+        learner = canonicalized(network, data, evaluation, training_search=training, forms=options["forms"])
         schedule = Schedule.of(options, cosine=True)
         path = cache_folder() / "benchmarks" / f"{run.key}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)

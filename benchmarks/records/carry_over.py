@@ -28,14 +28,14 @@ class Renames:
         rows: names of rows wherever they stand, also as a method that settings name.
         table_rows: names of rows of one table, by its new name.
         settings: names of settings, at any depth.
-        texts: pieces of text in settings, such as how a search is written.
+        values: texts in settings that become other values, such as the way in which a search was written.
     """
 
     tables: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
     table_rows: dict[str, dict[str, str]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
 
     def table(self, name: str) -> str:
         """The new name of a table."""
@@ -53,14 +53,47 @@ class Renames:
             return [self.renamed_settings(value) for value in settings]
         if not isinstance(settings, str):
             return settings
-        for old, new in self.texts.items():
-            settings = settings.replace(old, new)
-        return self.rows.get(settings, settings)
+        return self.values.get(settings, self.rows.get(settings, settings))
 
+
+_ANCHORS = "AnchoredSearch(samples={}, steps={}, step_size=0.1, method='riemannian')"
+_REFINED = "SampleAndRefine(samples={}, steps=3, step_size=0.1, method='riemannian', every={}, reduced=False)"
+_COARSE = (
+    "CoarseToFine(search={}, size=32, keep=2, contenders=3, reduced={}, pilot=True, calibration=None, middle=None)"
+)
+_RUNG = "Rung(size={}, keep={}, steps={}, step_size=0.05)"
+_HALVING = (
+    "SuccessiveHalving(search={}, rungs=({}), contenders={}, steps={}, step_size=0.01, reduced=False, pilot=True)"
+)
+SEARCHES: dict[str, Any] = {
+    "None": {},
+    **{f"RandomSearch(samples={k})": {"candidates": k} for k in (50, 200)},
+    **{
+        _REFINED.format(k, every): {"candidates": k, "steps": 3, "every": every}
+        for k, every in ((50, False), (8, True))
+    },
+    **{_ANCHORS.format(k, n): {"candidates": k, "steps": n} for k, n in ((24, 0), (96, 0), (24, 3))},
+    _COARSE.format("RandomSearch(samples=50)", True): {"candidates": 50, "size": 32},
+    _COARSE.format(_ANCHORS.format(48, 0), False): {"candidates": 48, "size": 32},
+    _HALVING.format(_ANCHORS.format(48, 0), f"{_RUNG.format(32, 4, 3)},", 3, 3): {
+        "candidates": 48,
+        "stages": [[32, 4, 3]],
+        "contenders": 3,
+        "steps": 3,
+    },
+    _HALVING.format(_ANCHORS.format(192, 0), f"{_RUNG.format(32, 12, 3)}, {_RUNG.format(64, 4, 4)}", 10, 8): {
+        "candidates": 192,
+        "stages": [[32, 12, 3], [64, 4, 4]],
+        "contenders": 10,
+        "steps": 8,
+    },
+}
+"""How the searches of `invariance` were written -> their settings."""
 
 RENAMES = Renames(
     tables={"tu-levers": "tu-components"},
     rows={"A-NLSF (plain)": "A-NLSF (paper)"},
+    values=SEARCHES,
     table_rows={"tu-components": {"as in tu": "A-NLSF", "no search": "random basis (no search)"}},
 )
 

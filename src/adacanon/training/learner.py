@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -10,7 +10,16 @@ from torch.nn import functional
 Inputs = Callable[[Tensor], tuple[Any, ...]]
 """From sample indices to what the module is called with."""
 
-Objective = Callable[..., Tensor]
+
+class HasLoss(Protocol):
+    """What an objective returns: a record with the loss, perhaps beside other fields."""
+
+    @property
+    def loss(self) -> Tensor:
+        """A scalar."""
+
+
+Objective = Callable[..., HasLoss]
 """From what the module is called with, the labels and the sample indices, to the loss that is trained on."""
 
 Criterion = Callable[[Tensor, Tensor], Tensor]
@@ -45,7 +54,7 @@ class Learner:
         """The loss of some samples in training."""
         inputs = (self.training_inputs or self.inputs)(index)
         if self.objective is not None:
-            return self.objective(*inputs, self.labels[index], index)
+            return self.objective(*inputs, self.labels[index], index).loss
         return self.criterion(self.module(*inputs), self.labels[index])
 
 

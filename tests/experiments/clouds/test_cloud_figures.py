@@ -1,5 +1,6 @@
 """Stability, continuity and invariance on clouds: what they measure, what they read, and how they go on."""
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet
 from adacanon.experiments.clouds import figures as cloud_figures
 from adacanon.experiments.clouds.continuity import CONTINUITY, RANDOM
 from adacanon.experiments.clouds.figures import write_figure
-from adacanon.experiments.clouds.invariance import ALIGNED, INVARIANCE, OWN, SEARCHES, rotation_errors, searched
+from adacanon.experiments.clouds.invariance import ALIGNED, INVARIANCE, KINDS, OWN, rotation_errors, searched
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, Course, curve
-from adacanon.maximizers import CoarseToFine, RandomSearch
+from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, SampleAndRefine
 from adacanon.reports import continuity_figure
 from adacanon.runs import trained_networks as kept
 from adacanon.runs.run import Run, Settings
@@ -209,8 +210,8 @@ class TestContinuity:
         assert trainings == [RANDOM]
         assert isinstance(modules[0], Canonicalized)
         assert isinstance(modules[1], Canonicalized)
-        assert isinstance(modules[0].maximizer, CoarseToFine)
-        assert modules[1].maximizer == RandomSearch(4)
+        assert isinstance(modules[0].search, CoarseToFine)
+        assert modules[1].search == RandomSearch(4)
         own, other = (dict(module.network.named_parameters()) for module in modules)
         assert all(torch.equal(own[name], other[name]) for name in own)
 
@@ -256,10 +257,12 @@ class TestInvariance:
                 assert metrics["moved_share"] < 1e-3
         assert trainings == [RANDOM, "AC-PointNet"]
 
-    def test_a_search_that_changes_is_another_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        before = INVARIANCE.runs(rows=("random",))
-        monkeypatch.setitem(SEARCHES, "random", RandomSearch(51))
-        assert INVARIANCE.runs(rows=("random",))[0].key != before[0].key
+    def test_a_search_that_changes_is_another_run(self) -> None:
+        (run,) = INVARIANCE.runs(rows=("random",))
+        row = INVARIANCE.row("random")
+        other = dataclasses.replace(row, settings={"search": {"candidates": 51}})
+        table = dataclasses.replace(INVARIANCE, rows=(other,))
+        assert table.runs()[0].key != run.key
 
     def test_errors_of_rotations_are_counted(self) -> None:
         scores = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -279,12 +282,20 @@ class TestInvariance:
 
     def test_the_asked_for_ways_are_there(self) -> None:
         network = nn.Linear(3, 2)
-        assert isinstance(searched(network, SEARCHES[ALIGNED], seed=0), PCAAligned)
-        kinds = {row: type(search).__name__ for row, search in SEARCHES.items() if search is not None}
-        assert {"RandomSearch", "SampleAndRefine", "AnchoredSearch", "CoarseToFine"} <= set(kinds.values())
-        every = SEARCHES["every one of 8 refined"]
-        assert every is not None
-        assert (every.every, every.samples) == (True, 8)
+        made = {row.name: row.search["cpu"] for row in INVARIANCE.rows}
+        assert isinstance(searched(network, made[ALIGNED], {}, seed=0), PCAAligned)
+        searches = {
+            row.name: KINDS[row.search["cpu"]](row.settings["search"]) for row in INVARIANCE.rows if row.name != ALIGNED
+        }
+        assert {type(search) for search in searches.values()} == {
+            RandomSearch,
+            SampleAndRefine,
+            AnchoredSearch,
+            CoarseToFine,
+        }
+        every = searches["every one of 8 refined"]
+        assert isinstance(every, SampleAndRefine)
+        assert (every.every, every.candidates) == (True, 8)
 
 
 class TestFigures:

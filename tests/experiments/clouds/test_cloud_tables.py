@@ -22,8 +22,8 @@ from adacanon.experiments.clouds.rotated_clouds import VERTICAL, randomly_rotate
 from adacanon.experiments.clouds.rotated_shapes import part_figures, points_cross_entropy, rotated_shapes
 from adacanon.experiments.clouds.searches import KINDS, NAMES, kind_for, searches
 from adacanon.experiments.clouds.shapenet import SHAPENET
-from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, Remembered, SubsetSearch
-from adacanon.maximizers.remembered import Memory
+from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, SubsetSearch, WithMemory
+from adacanon.maximizers.with_memory import Memory
 from adacanon.points import DGCNN, PointNet
 from adacanon.runs.run import Run, Settings, taken_over
 from adacanon.runs.runner import run_missing
@@ -246,10 +246,10 @@ class TestRows:
     def test_an_adaptive_row_searches_as_its_settings_say(self) -> None:
         whole = searches("random draws", {"draws": 9}, samples=5)
         assert whole == (RandomSearch(9), None)
-        own, in_training = searches("calibrated anchors", MODELNET.settings_of("AC-PointNet", ""), samples=5)
+        own, training_search = searches("calibrated anchors", MODELNET.settings_of("AC-PointNet", ""), samples=5)
         assert own == AnchoredSearch(24)
-        assert isinstance(in_training, CoarseToFine)
-        assert (in_training.search, in_training.size, in_training.contenders) == (own, 32, 0)
+        assert isinstance(training_search, CoarseToFine)
+        assert (training_search.search, training_search.size, training_search.contenders) == (own, 32, 0)
         settings = MODELNET.settings_of("AC-PointNet (random draws)", "")
         options = {**settings, "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
         evaluation, training = searches("learning draws", options, samples=5)
@@ -257,15 +257,15 @@ class TestRows:
         assert isinstance(training, CoarseToFine)
         assert (evaluation.size, evaluation.contenders, training.contenders) == (16, 2, 0)
         assert evaluation.search == GridSearch(30)
-        assert isinstance(training.search, Remembered)
+        assert isinstance(training.search, WithMemory)
         assert training.search.memory.samples == 5
 
     def test_a_network_of_neighbourhoods_searches_some_anchors_of_whole_clouds_in_training(self) -> None:
-        own, in_training = searches("remembered anchors", MODELNET.settings_of("AC-DGCNN", ""), samples=5)
+        own, training_search = searches("remembered anchors", MODELNET.settings_of("AC-DGCNN", ""), samples=5)
         assert own == AnchoredSearch(24)
-        assert isinstance(in_training, Remembered)
-        assert in_training.search == SubsetSearch(own, 6)
-        assert (in_training.memory.samples, in_training.memory.slots) == (5, 4)
+        assert isinstance(training_search, WithMemory)
+        assert training_search.search == SubsetSearch(own, 6)
+        assert (training_search.memory.samples, training_search.memory.slots) == (5, 4)
 
     @pytest.mark.parametrize(("count", "suffix"), [(4, ""), (24, " (any order)")])
     def test_averages_are_over_as_many_frames_as_the_name_says(self, count: int, suffix: str) -> None:

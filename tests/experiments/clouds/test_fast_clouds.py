@@ -60,10 +60,10 @@ def test_the_rows_search_as_their_names_say(small_data: ModelNet) -> None:
     exact, fast = (learner_of(f"AC-PointNet ({name})", small_data) for name in ("exact", "fast"))
     assert isinstance(exact.module, Canonicalized)
     assert isinstance(fast.module, Canonicalized)
-    assert isinstance(exact.module.maximizer, RandomSearch)
-    assert exact.module.in_training is None
-    assert isinstance(fast.module.in_training, CoarseToFine)
-    assert fast.module.in_training.contenders == 0
+    assert isinstance(exact.module.search, RandomSearch)
+    assert exact.module.training_search is None
+    assert isinstance(fast.module.training_search, CoarseToFine)
+    assert fast.module.training_search.contenders == 0
     assert isinstance(exact.objective, Objective)
     assert isinstance(fast.objective, Objective)
     assert (exact.objective.forms, fast.objective.forms) == (None, 2.0)

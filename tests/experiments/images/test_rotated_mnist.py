@@ -62,7 +62,7 @@ def test_the_rows_search_as_their_names_say(digits: RotatedDigits) -> None:
         model = as_tested(record, learner, digits, run_of(row).options()).module
         assert isinstance(model, Canonicalized)
         assert model.network is learner.module
-        assert model.maximizer == GridSearch(angles)
+        assert model.search == GridSearch(angles)
     record = ROTATED_MNIST.row("AC-CNN (retrained)")
     retrained = build(record, digits, run_of(record.name).options())
     assert isinstance(retrained.module, Canonicalized)

@@ -51,7 +51,7 @@ def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Lea
         return plain(network, data)
     evaluation, training = searches(row.search["cpu"], options, samples=len(data.split.train))
     forms = options.get("forms")
-    return canonicalized(network, data, evaluation, in_training=training, forms=forms, seed=seed)
+    return canonicalized(network, data, evaluation, training_search=training, forms=forms, seed=seed)
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:

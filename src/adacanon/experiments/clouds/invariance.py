@@ -3,7 +3,8 @@ far they move the scores, and the largest jump where principal axes cross.
 """
 
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,38 +32,81 @@ from adacanon.training.loop import TrainingControl
 OWN, COLUMN = "AC-PointNet as trained", "changed"
 ALIGNED = "principal axes"
 ANY_NETWORK, OWN_NETWORK = "AC-PointNet (random draws)", "AC-PointNet"
-ANCHORED = AnchoredSearch(48)
-SEARCHES: dict[str, Maximizer | None] = {
-    ALIGNED: None,
-    "random": RandomSearch(50),
-    "random (200 draws)": RandomSearch(200),
-    "refined": SampleAndRefine(50, steps=3),
-    "every one of 8 refined": SampleAndRefine(8, steps=3, every=True),
-    "anchored": AnchoredSearch(24),
-    "anchored (96)": AnchoredSearch(96),
-    "anchored and refined": AnchoredSearch(24, steps=3),
-    "coarse to fine": CoarseToFine(RandomSearch(50), size=32),
-    "coarse to fine (anchored)": CoarseToFine(ANCHORED, size=32, reduced=False),
-    "successive halving (anchored)": successive_halving(
-        ANCHORED, (ClimbStage(32, 4, steps=3),), steps=3, reduced=False
-    ),
-    "close to the maximum (anchored)": successive_halving(
-        AnchoredSearch(192),
-        (ClimbStage(32, 12, steps=3), ClimbStage(64, 4, steps=4)),
+
+
+def random(options: Settings) -> Maximizer:
+    """The same random rotations for all shapes."""
+    return RandomSearch(options["candidates"])
+
+
+def refined(options: Settings) -> Maximizer:
+    """Random rotations, of which the best climbs, or every one."""
+    return SampleAndRefine(options["candidates"], options["steps"], every=options["every"])
+
+
+def anchored(options: Settings) -> Maximizer:
+    """Principal axes in any order, and more rotations after them; the best may climb."""
+    return AnchoredSearch(options["candidates"], options["steps"])
+
+
+def coarse(options: Settings) -> Maximizer:
+    """Random rotations on a view of some points first."""
+    return CoarseToFine(RandomSearch(options["candidates"]), options["size"])
+
+
+def coarse_anchored(options: Settings) -> Maximizer:
+    """Principal axes in any order on a view of some points first."""
+    return CoarseToFine(AnchoredSearch(options["candidates"]), options["size"], low_precision=False)
+
+
+def halving(options: Settings) -> Maximizer:
+    """Many candidates climb on views, fewer and fewer go on; stages are a size, a number that is kept, and steps."""
+    stages = tuple(ClimbStage(size, keep, steps=steps) for size, keep, steps in options["stages"])
+    anchors = AnchoredSearch(options["candidates"])
+    return successive_halving(
+        anchors, stages, contenders=options["contenders"], steps=options["steps"], low_precision=False
+    )
+
+
+KINDS: dict[str, Callable[[Settings], Maximizer]] = {
+    "random": random,
+    "refined": refined,
+    "anchored": anchored,
+    "coarse": coarse,
+    "coarse anchored": coarse_anchored,
+    "halving": halving,
+}
+
+
+def _row(name: str, kind: str = "", base: str = ANY_NETWORK, **search: Any) -> Row:
+    return Row(name, base=base, search=dict.fromkeys(("cpu", "paper"), kind), settings={"search": search})
+
+
+ROWS = (
+    _row(ALIGNED),
+    _row("random", "random", candidates=50),
+    _row("random (200 draws)", "random", candidates=200),
+    _row("refined", "refined", candidates=50, steps=3, every=False),
+    _row("every one of 8 refined", "refined", candidates=8, steps=3, every=True),
+    _row("anchored", "anchored", candidates=24, steps=0),
+    _row("anchored (96)", "anchored", candidates=96, steps=0),
+    _row("anchored and refined", "anchored", candidates=24, steps=3),
+    _row("coarse to fine", "coarse", candidates=50, size=32),
+    _row("coarse to fine (anchored)", "coarse anchored", candidates=48, size=32),
+    _row("successive halving (anchored)", "halving", candidates=48, stages=[[32, 4, 3]], contenders=3, steps=3),
+    _row(
+        "close to the maximum (anchored)",
+        "halving",
+        candidates=192,
+        stages=[[32, 12, 3], [64, 4, 4]],
         contenders=10,
         steps=8,
-        reduced=False,
     ),
-    OWN: AnchoredSearch(24),
-}
-"""Kind -> search; principal axes are an ordinary canonicalization of the same network, without one."""
-
-ROWS = tuple(
-    Row(kind, base=OWN_NETWORK if kind == OWN else ANY_NETWORK, search=dict.fromkeys(("cpu", "paper"), kind))
-    for kind in SEARCHES
+    _row(OWN, "anchored", base=OWN_NETWORK, candidates=24, steps=0),
 )
-"""The base is the row of `modelnet` whose network is searched: one that was trained in all poses, for any search to be
-tried on it, and for the last row one that was trained with the search it has here."""
+"""Principal axes are an ordinary canonicalization of the same network, without a search. The base is the row of
+`modelnet` whose network is searched: one that was trained in all poses, for any search to be tried on it, and for the
+last row one that was trained with the search it has here."""
 
 SIZES: Settings = {"shapes": 100, "rotations": 20, "paths": 8, "steps": 64, "tilt": 2.0}
 
@@ -70,7 +114,7 @@ SIZES: Settings = {"shapes": 100, "rotations": 20, "paths": 8, "steps": 64, "til
 def settings(row: Row, column: str, preset: str) -> Settings:
     """Those of the network in `modelnet`, the search, and what it is tried on."""
     network = modelnet.settings(MODELNET.row(row.base), column, preset)
-    return {"network": network, "search": repr(SEARCHES[row.search[preset]]), **SIZES}
+    return {"network": network, **row.own_settings(preset), **SIZES}
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
@@ -82,7 +126,7 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     assert isinstance(learner.module, Canonicalized)
     network, batch = learner.module.network, options["network"]["batch"]
     assert isinstance(network, nn.Module)
-    module = searched(network, SEARCHES[row.search["cpu"]], seed=run.split)
+    module = searched(network, row.search["cpu"], options["search"], seed=run.split)
     points, labels = (x[: options["shapes"]] for x in mixed_test_clouds(data))
     scores = scored(module, points, batch=batch)
     unit = float(scores.std(0).mean().clamp(min=1e-12))
@@ -145,9 +189,11 @@ def mean_jumps(module: nn.Module, paths: Tensor, *, batch: int) -> Jumps:
     return Jumps(float(largest_jumps(scores).mean()), float(largest_jumps(winner).mean()))
 
 
-def searched(network: nn.Module, search: Maximizer | None, *, seed: int) -> nn.Module:
-    """The network under a search, or aligned with principal axes."""
-    return PCAAligned(network) if search is None else Canonicalized(network, Rotations(), search, seed=seed)
+def searched(network: nn.Module, kind: str, options: Settings, *, seed: int) -> nn.Module:
+    """The network under a kind of search, or aligned with principal axes where it is none."""
+    if not kind:
+        return PCAAligned(network)
+    return Canonicalized(network, Rotations(), KINDS[kind](options), seed=seed)
 
 
 INVARIANCE = Table(

@@ -102,7 +102,7 @@ def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Lea
         return plain(WRAPPERS[row.method](network, options), data)
     kind = kind_for(row.search.values(), options)
     evaluation, training = searches(kind, options, samples=len(data.split.train))
-    return canonicalized(network, data, evaluation, in_training=training, forms=options.get("forms"), seed=seed)
+    return canonicalized(network, data, evaluation, training_search=training, forms=options.get("forms"), seed=seed)
 
 
 def _levels(options: Settings) -> list[Balls]:

@@ -60,14 +60,14 @@ def plain(network: nn.Module, data: RotatedClouds) -> Learner:
 def canonicalized(
     network: nn.Module,
     data: RotatedClouds,
-    maximizer: Maximizer,
+    search: Maximizer,
     *,
-    in_training: Maximizer | None = None,
+    training_search: Maximizer | None = None,
     forms: float | None = None,
     seed: int = 0,
 ) -> Learner:
     """A network under rotations, trained one-vs-rest."""
-    model = Canonicalized(network, Rotations(), maximizer, in_training=in_training, seed=seed)
+    model = Canonicalized(network, Rotations(), search, training_search=training_search, seed=seed)
     inputs, objective = looked_up(data.points), Objective(model, forms=forms)
     return Learner(model, data.labels, inputs, one_vs_rest, data.for_training, objective)
 

@@ -58,7 +58,7 @@ def canonicalized_finder(network: nn.Module, data: RotatedShapes, searches: Sear
     """A network under rotations: one form per shape, that of the smallest entropy summed over its points."""
     evaluation, training = searches
     model = Canonicalized(
-        Unpacked(network), Rotations(), evaluation, NegativeEntropy(), in_training=training, seed=seed
+        Unpacked(network), Rotations(), evaluation, prior=NegativeEntropy(), training_search=training, seed=seed
     )
     objective = Objective(model, loss=points_cross_entropy)
     return Learner(model, data.labels, data.inputs, points_cross_entropy, data.for_training, objective)

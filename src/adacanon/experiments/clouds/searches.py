@@ -11,9 +11,9 @@ from adacanon.maximizers import (
     Calibration,
     CoarseToFine,
     RandomSearch,
-    Remembered,
     SubsetSearch,
-    learning_searches,
+    WithMemory,
+    fast_training_searches,
 )
 from adacanon.runs.run import Settings
 
@@ -46,7 +46,17 @@ def coarse_draws(options: Settings, samples: int) -> Searches:
 
 def learning_draws(options: Settings, samples: int) -> Searches:
     """Coarse to fine, with remembered winners of every training cloud and calibrated scores."""
-    return learning_searches(samples, middle=False, **{name: options[name] for name in LEARNING})
+    return fast_training_searches(
+        samples,
+        candidates=options["evaluation"],
+        training_candidates=options["draws"],
+        size=options["size"],
+        slots=options["slots"],
+        calibration=options["calibration"],
+        contenders=options["contenders"],
+        keep=options["keep"],
+        compare=False,
+    )
 
 
 def anchors(options: Settings, samples: int) -> Searches:
@@ -67,13 +77,13 @@ def calibrated_anchors(options: Settings, samples: int) -> Searches:
 def remembered_anchors(options: Settings, samples: int) -> Searches:
     """Principal axes in any order; in training some of them and the winners that are remembered, on whole clouds."""
     every = AnchoredSearch(options["anchors"])
-    return every, Remembered(SubsetSearch(every, options["subset"]), samples, options["slots"])
+    return every, WithMemory(SubsetSearch(every, options["subset"]), samples, slots=options["slots"])
 
 
 def _anchors_on_views(options: Settings, calibration: Calibration | None) -> Searches:
     every = AnchoredSearch(options["anchors"])
     size = options["size"]
-    return every, CoarseToFine(every, size, contenders=0, pilot=False, reduced=False, calibration=calibration)
+    return every, CoarseToFine(every, size, contenders=0, pilot=False, low_precision=False, calibration=calibration)
 
 
 @dataclass(frozen=True)

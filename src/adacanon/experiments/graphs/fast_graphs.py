@@ -24,11 +24,11 @@ def searching(difference: str, **settings: Any) -> Row:
 
 
 ROWS = (
-    searching("exact", redraw=1, steps=5, step_size=SHORT, reduced=False),
-    searching("exact; long steps", redraw=1, steps=5, reduced=False),
-    searching("one short step", step_size=SHORT, reduced=False),
-    searching("five short steps", steps=5, step_size=SHORT, reduced=False),
-    searching("fast; full precision", reduced=False),
+    searching("exact", resample_every=1, steps=5, step_size=SHORT, low_precision=False),
+    searching("exact; long steps", resample_every=1, steps=5, low_precision=False),
+    searching("one short step", step_size=SHORT, low_precision=False),
+    searching("five short steps", steps=5, step_size=SHORT, low_precision=False),
+    searching("fast; full precision", low_precision=False),
     searching("fast"),
 )
 EPOCHS, SEEDS = 100, 20

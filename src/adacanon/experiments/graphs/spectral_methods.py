@@ -44,9 +44,9 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         dropout=options["dropout"],
         frame_width=options["frame"],
         walk_steps=options["returns"],
-        maximizer=search_of(options),
-        in_training=search_of(options, reduced=options["reduced"]),
-        redraw=options["redraw"],
+        search=search_of(options),
+        training_search=search_of(options, low_precision=options["reduced"]),
+        resample_every=options["redraw"],
         seed=seed,
     )
     module = AveragedOverDraws(model, options["ensemble"]) if "ensemble" in options else model
@@ -99,9 +99,9 @@ def paper_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         classes=data.dataset.classes,
         hidden=options["hidden"],
         layers=options["layers"],
-        maximizer=search_of(options),
-        in_training=search_of(options, reduced=options["reduced"]),
-        redraw=options["redraw"],
+        search=search_of(options),
+        training_search=search_of(options, low_precision=options["reduced"]),
+        resample_every=options["redraw"],
         seed=seed,
     )
     return Learner(
@@ -126,8 +126,8 @@ def node_level_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) 
         features=options["node_features"],
         layers=options["layers"],
         node_layers=options["node_layers"],
-        maximizer=search_of(options),
-        redraw=1,  # the committed records of this row have fresh draws at every step
+        search=search_of(options),
+        resample_every=1,  # the committed records of this row have fresh draws at every step
         seed=seed,
     )
     samples = _node_coefficients(data, partition, options["operator"])
@@ -171,9 +171,11 @@ def partition_of(data: TUData, options: Settings) -> Partition:
     return dyadic(options["bands"], decay=options["decay"], high=high)
 
 
-def search_of(options: Settings, *, reduced: bool = False) -> Maximizer:
-    """Draws, and refinement if there is any; ``reduced`` is for training."""
-    return SampleAndRefine(options["draws"], options["steps"], options["step_size"], reduced=reduced)
+def search_of(options: Settings, *, low_precision: bool = False) -> Maximizer:
+    """Draws, and refinement if there is any; low precision is for training."""
+    return SampleAndRefine(
+        options["draws"], options["steps"], step_size=options["step_size"], low_precision=low_precision
+    )
 
 
 ROUNDING = 1e-5

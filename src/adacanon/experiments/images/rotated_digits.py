@@ -62,13 +62,13 @@ def plain(network: nn.Module, data: RotatedDigits, *, augmented: bool) -> Learne
 def canonicalized(
     network: nn.Module,
     data: RotatedDigits,
-    maximizer: Maximizer,
+    search: Maximizer,
     *,
-    in_training: Maximizer | None = None,
+    training_search: Maximizer | None = None,
     forms: float | None = None,
 ) -> Learner:
     """A network under rotations, trained one-vs-rest."""
-    model = Canonicalized(network, FAMILY, maximizer, in_training=in_training)
+    model = Canonicalized(network, FAMILY, search, training_search=training_search)
     objective = Objective(model, forms=forms)
     return Learner(model, data.labels, looked_up(data.images), one_vs_rest, objective=objective)
 

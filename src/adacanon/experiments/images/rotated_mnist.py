@@ -44,7 +44,7 @@ def build(row: Row, data: RotatedDigits, options: Settings) -> Learner:
     if row.method != "retrained":
         return plain(network, data, augmented=row.method == "augmented")
     training = RandomSearch(options["draws"])
-    return canonicalized(network, data, GridSearch(options["angles"]), in_training=training, forms=options["forms"])
+    return canonicalized(network, data, GridSearch(options["angles"]), training_search=training, forms=options["forms"])
 
 
 def tested(row: Row, learner: Learner, data: RotatedDigits, options: Settings) -> Learner:

@@ -86,7 +86,7 @@ def extracted(network: ResNet18, family: Windows, images: Tensor, *, size: int, 
             return network.features(preprocess(forms).contiguous(memory_format=torch.channels_last)).float()
 
     points = family.space(images).cover()
-    return features_of_forms(backbone, family, points, images, chunk=PAIRS_AT_ONCE)
+    return features_of_forms(backbone, family, points, images, chunk_size=PAIRS_AT_ONCE)
 
 
 def _folder(column: str, pixels: Tensor, windows: Tensor, size: int, precision: str) -> Path:

@@ -141,9 +141,9 @@ def spectral_anlsf(row: Row, task: GridOrientation, options: Settings, train: to
     """A-NLSF on the coefficients of the signals."""
     coefficients = task_coefficients(task, options["bands"], options["decay"])
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
-    search = SampleAndRefine(samples=options["draws"], steps=options["steps"])
+    search = SampleAndRefine(candidates=options["draws"], steps=options["steps"])
     sizes = {"hidden": options["hidden"], "layers": options["layers"]}
-    model = anlsf(family, 2, classes=2, **sizes, maximizer=search, redraw=1, seed=seed)
+    model = anlsf(family, 2, classes=2, **sizes, search=search, resample_every=1, seed=seed)
     return Learner(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
 
 
