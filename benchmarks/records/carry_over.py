@@ -93,6 +93,7 @@ SEARCHES: dict[str, Any] = {
 RENAMES = Renames(
     tables={"tu-levers": "tu-components"},
     rows={"A-NLSF (plain)": "A-NLSF (paper)"},
+    settings={"redraw": "resample_every", "reduced": "low_precision"},
     values=SEARCHES,
     table_rows={"tu-components": {"as in tu": "A-NLSF", "no search": "random basis (no search)"}},
 )

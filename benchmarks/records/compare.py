@@ -23,7 +23,10 @@ PRESETS = ("cpu", "paper")
 PROGRAM = f"""
 import contextlib, io, json
 from adacanon.cli import main
-from adacanon.experiments.catalogue import TABLES
+try:
+    from adacanon.experiments.catalogue import TABLES
+except ModuleNotFoundError:  # the name of this module before version 0.2
+    from adacanon.experiments.tables import TABLES
 
 def report(table, preset):
     with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(io.StringIO()):

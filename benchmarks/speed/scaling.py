@@ -113,7 +113,7 @@ def random_graphs(sizes: Sizes, channels: int = 8) -> GraphDataset:
 
 def anlsf(graphs: GraphDataset) -> Learner:
     """A-NLSF as in the table, prepared from nothing."""
-    settings = {**measure.settings_of(TU_RUNTIME, "A-NLSF", "MUTAG"), "redraw": 1}
+    settings = {**measure.settings_of(TU_RUNTIME, "A-NLSF", "MUTAG"), "resample_every": 1}
     with empty_cache():
         return encoded_anlsf(TUData(graphs), settings, torch.arange(len(graphs.graphs)), 0)
 

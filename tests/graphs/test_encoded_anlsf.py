@@ -349,8 +349,8 @@ def test_the_defaults_are_those_of_the_table() -> None:
         frame_width=options["frame"],
         walk_steps=options["returns"],
         search=search_of(options),
-        training_search=search_of(options, low_precision=options["reduced"]),
-        resample_every=options["redraw"],
+        training_search=search_of(options, low_precision=options["low_precision"]),
+        resample_every=options["resample_every"],
     )
     assert repr(other) == repr(built)
     assert (other.frame_width, other.canonicalized.resample_every) == (

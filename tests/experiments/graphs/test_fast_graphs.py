@@ -28,9 +28,9 @@ def differing(one: Settings, other: Settings) -> set[str]:
 def test_rows_differ_in_the_search_alone() -> None:
     of = {row: FAST_GRAPHS.settings_of(row, "ENZYMES") for row in FAST_GRAPHS.row_names}
     short, fast = of["A-NLSF (one short step)"], of["A-NLSF (fast; full precision)"]
-    assert differing(fast, of["A-NLSF (fast)"]) == {"reduced"}
-    assert differing(of["A-NLSF (exact)"], short) == {"redraw", "steps"}
-    assert differing(of["A-NLSF (exact; long steps)"], fast) == {"redraw", "steps"}
+    assert differing(fast, of["A-NLSF (fast)"]) == {"low_precision"}
+    assert differing(of["A-NLSF (exact)"], short) == {"resample_every", "steps"}
+    assert differing(of["A-NLSF (exact; long steps)"], fast) == {"resample_every", "steps"}
     assert differing(short, fast) == {"step_size"}
     assert differing(tu.TU.settings_of(METHOD, "ENZYMES"), of["A-NLSF (fast)"]) == {"epochs", "patience"}
 

@@ -45,8 +45,8 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         frame_width=options["frame"],
         walk_steps=options["returns"],
         search=search_of(options),
-        training_search=search_of(options, low_precision=options["reduced"]),
-        resample_every=options["redraw"],
+        training_search=search_of(options, low_precision=options["low_precision"]),
+        resample_every=options["resample_every"],
         seed=seed,
     )
     module = AveragedOverDraws(model, options["ensemble"]) if "ensemble" in options else model
@@ -100,8 +100,8 @@ def paper_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         hidden=options["hidden"],
         layers=options["layers"],
         search=search_of(options),
-        training_search=search_of(options, low_precision=options["reduced"]),
-        resample_every=options["redraw"],
+        training_search=search_of(options, low_precision=options["low_precision"]),
+        resample_every=options["resample_every"],
         seed=seed,
     )
     return Learner(
@@ -190,13 +190,13 @@ its projection is about the maximum of the linearised score over the whole set.
 """
 
 _BANDS: Settings = {"partition": "uniform", "bands": 8, "decay": 0.5, "operator": "normalized"}
-_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "step_size": LONG, "redraw": 32, "reduced": True}
+_SEARCH: Settings = {"rows": 2, "draws": 32, "steps": 1, "step_size": LONG, "resample_every": 32, "low_precision": True}
 _ENCODER: Settings = {"frame": 4, "embedding": 16, "hops": 1, "width": 64, "returns": 16}
 
 SPECTRAL_SETTINGS: dict[str, Settings] = {
     "Gram MLP": _BANDS,
     "A-NLSF (paper)": {**_BANDS, **_SEARCH},
-    "A-NLSF (node)": {**_BANDS, **_SEARCH, "reduced": False, "layers": 2, "node_features": 32, "node_layers": 1},
+    "A-NLSF (node)": {**_BANDS, **_SEARCH, "low_precision": False, "layers": 2, "node_features": 32, "node_layers": 1},
     "A-NLSF": {**_BANDS, **_SEARCH, **_ENCODER, "layers": 2, "dropout": 0.3},
 }
 """What a method has beside width, learning rate and weight decay."""
