@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from adacanon.core import Canonicalized
-from adacanon.experiments.clouds.methods import REMEMBERING
 from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, modelnet, plain, rotated_clouds
 from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches
 from adacanon.maximizers import RandomSearch
@@ -57,7 +56,7 @@ def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Lea
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train on all training clouds for a fixed number of epochs and test the last one: nothing is chosen on it."""
     row, options = row_named(ROWS, run.row), run.options()
-    remembering = row.search.get("cpu") in REMEMBERING
+    remembering = row.method == "AC" and KINDS[row.search["cpu"]].remembers
     data = rotated_clouds(
         modelnet(10, options["points"]), seed=run.split, copies=options["test_poses"], fixed=remembering
     )

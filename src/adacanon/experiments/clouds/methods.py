@@ -69,15 +69,16 @@ def random_draws_row(backbone: str) -> Row:
     return searching_row(name, backbone, {"paper": "random draws", "cpu": "learning draws"})
 
 
-def searching_row(name: str, backbone: str, search: Mapping[str, str], *, base: str = "", forms: bool = True) -> Row:
+def searching_row(name: str, backbone: str, search: Mapping[str, str], *, forms: bool = True) -> Row:
     """An AC row with kinds of search by preset. In `cpu` it trains on two forms of a cloud, unless told to train on all
     of them; clouds whose winners are remembered keep their poses.
     """
     own = {preset: dict(KINDS[kind].settings) for preset, kind in search.items()}
     if forms:
         own["cpu"] |= TWO_FORMS
-    own["cpu"] |= {"fixed": True} if search["cpu"] in REMEMBERING else {}
-    return Row(name, "AC", backbone, base, search, preset_settings=own)
+    if KINDS[search["cpu"]].remembers:
+        own["cpu"] |= {"fixed": True}
+    return Row(name, "AC", backbone, search=search, preset_settings=own)
 
 
 DEFAULT_SEARCHES = {
@@ -89,8 +90,6 @@ DEFAULT_SEARCHES = {
 }
 """How the AC row of a backbone searches in `cpu`. DGCNN ranks poses badly on a view of a few points, on which a point
 has other neighbours."""
-
-REMEMBERING = ("learning draws", "remembered anchors")
 
 
 def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Learner:

@@ -93,20 +93,22 @@ class Kind:
     Attributes:
         make: from the settings of a run and the number of training clouds to the searches of evaluation and training.
         settings: the usual settings; their names are those that the function reads.
+        remembers: whether it remembers the winners of training clouds, which then have to keep their poses.
     """
 
     make: Callable[[Settings, int], Searches]
     settings: Settings
+    remembers: bool = False
 
 
 KINDS: dict[str, Kind] = {
     "random draws": Kind(random_draws, DRAWS),
     "coarse draws": Kind(coarse_draws, COARSE),
-    "learning draws": Kind(learning_draws, LEARNING),
+    "learning draws": Kind(learning_draws, LEARNING, remembers=True),
     "anchors": Kind(anchors, ANCHORS),
     "anchors on views": Kind(anchors_on_views, ANCHORS_ON_VIEWS),
     "calibrated anchors": Kind(calibrated_anchors, CALIBRATED_ANCHORS),
-    "remembered anchors": Kind(remembered_anchors, REMEMBERED_ANCHORS),
+    "remembered anchors": Kind(remembered_anchors, REMEMBERED_ANCHORS, remembers=True),
 }
 NAMES = {name for kind in KINDS.values() for name in kind.settings}
 """The settings that belong to a search."""
