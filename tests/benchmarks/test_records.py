@@ -17,7 +17,7 @@ NEW = Renames(
     rows={"A": "B"},
     table_rows={"new": {"C": "D"}},
     settings={"draws": "candidates"},
-    texts={"samples=": "candidates="},
+    values={"Search(samples=3)": {"candidates": 3}},
 )
 
 
@@ -45,7 +45,7 @@ def test_names_change_and_keys_follow(results: Path) -> None:
     assert (results / "base.jsonl").read_text().splitlines()[1] == untouched
     assert other["row"] == "C"  # a row of another table
     (record,) = read_records(results / "new.jsonl")
-    settings = {"method": "B", "network": {"candidates": 3}, "search": "Search(candidates=3)"}
+    settings = {"method": "B", "network": {"candidates": 3}, "search": {"candidates": 3}}
     assert record == record_of("new", "D", settings, taken_over_from=base["key"])
     assert not (results / "old.jsonl").exists()
 
