@@ -78,9 +78,10 @@ def test_the_code_on_searches_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_code_on_graphs_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), flags=re.S)
-    exec(compile(block, "graphs.md", "exec"), {})
-    assert capsys.readouterr().out == "torch.Size([8, 3])\n"
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), flags=re.S)
+    for block, shape in zip(blocks, ([8, 2], [8, 3]), strict=True):
+        exec(compile(block, "graphs.md", "exec"), {})
+        assert capsys.readouterr().out == f"torch.Size({shape})\n"
 
 
 def test_the_code_on_speed_runs(capsys: pytest.CaptureFixture[str]) -> None:

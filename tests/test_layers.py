@@ -36,6 +36,7 @@ ALLOWED = {
     | PLACES
     | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "runs", "reports"},
     "diagnosis": ENGINE | {"files", "frozen", "images", "points", "reports"},
+    "__main__": {"cli"},
     "cli": {"errors", "files", "data", "diagnosis", "experiments", "reports", "runs"},
 }
 CORE_MAY_IMPORT = {"torch", "adacanon"} | set(sys.stdlib_module_names)

@@ -42,7 +42,9 @@ def rows_of(column: str, options: argparse.Namespace) -> list[measure.Row]:
     low, high = (value(learner, SampleAndRefine(DRAWS, steps), index) for steps in (0, 5))
     searches = {f"{draws} draws": SampleAndRefine(draws, steps=0) for draws in (DRAWS, 4 * DRAWS, 16 * DRAWS)}
     searches |= {
-        f"{DRAWS} draws, {steps} {'step' if steps == 1 else 'steps'} of {length}": SampleAndRefine(DRAWS, steps, length)
+        f"{DRAWS} draws, {steps} {'step' if steps == 1 else 'steps'} of {length}": SampleAndRefine(
+            DRAWS, steps, step_size=length
+        )
         for steps in STEPS
         for length in LENGTHS
     }

@@ -62,7 +62,7 @@ def section(options: argparse.Namespace) -> measure.Section:
         }
     ]
     reference: Tensor | None = None
-    for name, search in searches(own.maximizer).items():
+    for name, search in searches(own.search).items():
         model = Canonicalized(network, Rotations(), search).eval()
         predicted, passes = timed(model, network, clouds, clock)
         reference = predicted if reference is None else reference

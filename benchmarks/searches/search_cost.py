@@ -97,7 +97,7 @@ def random_pose(network: nn.Module, clouds: Tensor, labels: Tensor, *, poses: in
 def ceiling(network: nn.Module, clouds: Tensor, labels: Tensor, *, rotations: int, exhaustive: bool = False) -> Tensor:
     """The best that is found by brute force; see above."""
     whole = ClimbStage(clouds.shape[1], keep=8, steps=40, step_size=0.02)
-    rungs = (whole,) if exhaustive else (ClimbStage(64, keep=300), whole)
+    rungs = (whole,) if exhaustive else (ClimbStage(min(64, clouds.shape[1]), keep=300), whole)
     search = successive_halving(RandomSearch(rotations), rungs, contenders=1, steps=0, low_precision=not exhaustive)
     parts = zip(clouds.split(BATCH), labels.split(BATCH), strict=True)
     found = (true_value(search, network, *part) for part in track(list(parts), description="ceiling"))

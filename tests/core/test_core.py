@@ -201,7 +201,7 @@ def test_the_objective_is_the_loss_of_the_model() -> None:
     expected = one_vs_rest(model(clouds()), LABELS)
     torch.testing.assert_close(Objective(model)(clouds(), LABELS).loss, expected)
     squared = Objective(model, loss=lambda logits, targets: logits.square().sum() + 0 * targets.sum())
-    torch.testing.assert_close(squared(clouds(), LABELS), model(clouds()).square().sum())
+    torch.testing.assert_close(squared(clouds(), LABELS).loss, model(clouds()).square().sum())
 
 
 # Determinism

@@ -331,9 +331,9 @@ def test_all_a_nlsf_share_one_search() -> None:
 
 def test_the_defaults_are_those_of_the_table() -> None:
     from adacanon.experiments.graphs.spectral_methods import search_of
-    from adacanon.experiments.graphs.tu import settings
+    from adacanon.experiments.graphs.tu import TU
 
-    options = settings("A-NLSF", "MUTAG", "cpu")
+    options = TU.settings_of("A-NLSF", "MUTAG")
     built = EncodedANLSF(channels=7, classes=2)
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
     assert (built.family, options["partition"], options["operator"]) == (family, "dyadic", "normalized")

@@ -280,7 +280,7 @@ class TestRows:
         learner = build(MODELNET.row(row), data, {**small_run(MODELNET, row).options(), "slots": 2}, seed=0)
         learner.module.train()
         learner.loss(torch.tensor([1, 4, 6])).backward()
-        (memory,) = (learnt for learnt in learner.module.learnt if isinstance(learnt, Memory))
+        (memory,) = (state for state in learner.module.search_state if isinstance(state, Memory))
         assert memory.known.nonzero().flatten().tolist() == [1, 4, 6]
 
 

@@ -17,7 +17,7 @@ FAMILY = Rotations("disc")
 
 
 class SmallCNN(nn.Module):
-    """Three convolutions, each with a normalization; the maximum over the image; a linear classifier."""
+    """Three convolutions, each with a normalization; averages over nine parts of the image; a linear classifier."""
 
     def __init__(self, classes: int, *, widths: tuple[int, int, int] = (16, 32, 64)) -> None:
         super().__init__()
