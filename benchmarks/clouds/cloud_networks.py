@@ -94,7 +94,7 @@ def adaptive(row: str, clouds: int) -> Objective:
     """As an AC row of the preset `cpu` searches and trains."""
     record, network = MODELNET.row(row), ADAPTED[row]()
     options = record.own_settings("cpu")
-    search, training_search = searches(record.search["cpu"], options, samples=clouds)
+    search, training_search = searches(options, samples=clouds)
     model = Canonicalized(network, Rotations(), search, training_search=training_search)
     return Objective(model, forms=options.get("forms"))
 

@@ -42,7 +42,7 @@ class OrdinaryPointNet(nn.Module):
 
 def fast_objective(network: nn.Module, *, draws: int, size: int, samples: int) -> Objective:
     """The training objective with the fast settings."""
-    evaluation, training = searches("learning draws", {**FAST, "draws": draws, "size": size}, samples=samples)
+    evaluation, training = searches({**FAST, "draws": draws, "size": size}, samples=samples)
     return Objective(Canonicalized(network, Rotations(), evaluation, training_search=training), forms=FAST["forms"])
 
 

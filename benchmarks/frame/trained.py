@@ -45,7 +45,7 @@ def trained(settings: dict[str, float] | None = None) -> tuple[Canonicalized, Ro
     data = replace(data, split=DataSplit(split.train[~held], split.train[held], split.test))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options["seed"])
-        evaluation, training = searches("learning draws", options, samples=len(split.train))
+        evaluation, training = searches(options, samples=len(split.train))
         network = PointNet(data.classes)
         learner = canonicalized(network, data, evaluation, training_search=training, forms=options["forms"])
         schedule = Schedule.of(options, cosine=True)

@@ -28,6 +28,8 @@ class Renames:
         rows: names of rows wherever they stand, also as a method that settings name.
         table_rows: names of rows of one table, by its new name.
         settings: names of settings, at any depth.
+        kinds: names of the settings of a search -> the kind of search, which settings of ``kinds_in`` now name.
+        kinds_in: the tables whose settings name it.
         values: texts in settings that become other values, such as the way in which a search was written.
     """
 
@@ -35,6 +37,8 @@ class Renames:
     rows: dict[str, str] = field(default_factory=dict)
     table_rows: dict[str, dict[str, str]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    kinds: dict[frozenset[str], str] = field(default_factory=dict)
+    kinds_in: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
 
     def table(self, name: str) -> str:
@@ -44,6 +48,14 @@ class Renames:
     def row(self, table: str, name: str) -> str:
         """The new name of a row of a table, which has its new name already."""
         return {**self.rows, **self.table_rows.get(table, {})}.get(name, name)
+
+    def with_kinds(self, settings: Any) -> Any:
+        """Settings that name their kind of search, at any depth."""
+        if not isinstance(settings, dict):
+            return settings
+        inner = {name: self.with_kinds(value) for name, value in settings.items()}
+        kind = self.kinds.get(frozenset(settings) & frozenset().union(*self.kinds))
+        return inner if kind is None or "search" in settings else {**inner, "search": kind}
 
     def renamed_settings(self, settings: Any) -> Any:
         """Settings with new names."""
@@ -90,10 +102,31 @@ SEARCHES: dict[str, Any] = {
 }
 """How the searches of `invariance` were written -> their settings."""
 
+KINDS = {
+    frozenset(names.split()): kind
+    for names, kind in (
+        ("draws", "random draws"),
+        ("draws size contenders keep", "coarse draws"),
+        ("draws size contenders keep slots calibration evaluation", "learning draws"),
+        ("anchors", "anchors"),
+        ("anchors size", "anchors on views"),
+        ("anchors size calibration", "calibrated anchors"),
+        ("anchors subset slots", "remembered anchors"),
+    )
+}
+"""The kinds of search on clouds, which were told by the names of their settings alone."""
+
+CLOUDS = (
+    *("modelnet", "modelnet-z", "modelnet-backbones", "modelnet-held-out", "fast-clouds"),
+    *("shapenet", "stability", "continuity", "invariance"),
+)
+
 RENAMES = Renames(
     tables={"tu-levers": "tu-components"},
     rows={"A-NLSF (plain)": "A-NLSF (paper)"},
     settings={"redraw": "resample_every", "reduced": "low_precision"},
+    kinds=KINDS,
+    kinds_in=CLOUDS,
     values=SEARCHES,
     table_rows={"tu-components": {"as in tu": "A-NLSF", "no search": "random basis (no search)"}},
 )
@@ -103,6 +136,8 @@ def carried_over(record: Record, renames: Renames) -> Record:
     """A record under its new names and the key that follows from them."""
     table = renames.table(record["table"])
     row, settings = renames.row(table, record["row"]), renames.renamed_settings(record["settings"])
+    if table in renames.kinds_in:
+        settings = renames.with_kinds(settings)
     key = Run.of(table, row, record["column"], record["split"], settings).key
     return {**record, "key": key, "table": table, "row": row, "settings": settings}
 

@@ -12,7 +12,6 @@ from adacanon import Canonicalized
 from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
-from adacanon.errors import InputError
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.clouds import modelnet, shapenet
 from adacanon.experiments.clouds.held_out import HELD_OUT
@@ -20,7 +19,7 @@ from adacanon.experiments.clouds.methods import build
 from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.clouds.rotated_clouds import VERTICAL, randomly_rotated, rotated_clouds
 from adacanon.experiments.clouds.rotated_shapes import part_figures, points_cross_entropy, rotated_shapes
-from adacanon.experiments.clouds.searches import KINDS, NAMES, kind_for, searches
+from adacanon.experiments.clouds.searches import KINDS, searches, settings_of
 from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, SubsetSearch, WithMemory
 from adacanon.maximizers.with_memory import Memory
@@ -33,6 +32,9 @@ from adacanon.training.loop import TrainingControl
 from adacanon.training.records import read_records
 from adacanon.training.schedule import Schedule
 from cases.small_clouds import POINTS, small_modelnet, small_shapenet
+
+NAMES = {"search"}.union(*(kind.settings for kind in KINDS.values()))
+"""The settings that belong to a search."""
 
 TABLES_ON_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET)
 CELLS = [(table, row) for table in (*TABLES_ON_CLOUDS, HELD_OUT) for row in table.row_names]
@@ -124,13 +126,8 @@ class TestSettings:
         assert len(rows) > 10
         for table, row in rows:
             options = table.settings(row, "", preset)
-            assert kind_for(row.search.values(), options) == row.search[preset]
-            expected = KINDS[row.search[preset]].settings
+            expected = settings_of(row.search[preset])
             assert {name: value for name, value in options.items() if name in NAMES} == expected
-
-    def test_settings_that_belong_to_no_search_of_the_row_are_refused(self) -> None:
-        with pytest.raises(InputError, match=r"Expected the settings draws \(random draws\).*got anchors, draws"):
-            kind_for(["random draws"], {"draws": 3, "anchors": 24})
 
     def test_the_paper_preset_is_what_the_paper_says(self) -> None:
         pointnet, dgcnn = (MODELNET.settings_of(row, "", "paper") for row in ("PointNet", "DGCNN"))
@@ -183,27 +180,28 @@ class TestHeldOut:
         as_it_is = MODELNET.settings_of(f"AC-{backbone}", "accuracy")
         assert HELD_OUT.settings_of(f"AC-{backbone}", "accuracy") == {**as_it_is, **own}
         plain = MODELNET.settings_of(backbone, "accuracy")
-        searched = {name: value for name, value in as_it_is.items() if name not in plain}
+        searched = {name: value for name, value in as_it_is.items() if name not in {*plain, "search"}}
         anchored = {"anchors": 24, "size": 32, "calibration": 4, "forms": 2.0}
         remembered = {"anchors": 24, "subset": 6, "slots": 4, "fixed": True, "forms": 2.0}
         assert searched == (anchored if backbone == "PointNet" else remembered)
         without = {
-            "whole clouds": {"size", "calibration"},
-            "all forms": {"forms"},
-            "not calibrated": {"calibration"},
-            "views": set(),
+            "whole clouds": ("anchors", {"size", "calibration"}),
+            "all forms": ("calibrated anchors", {"forms"}),
+            "not calibrated": ("anchors on views", {"calibration"}),
+            "views": ("calibrated anchors", set()),
         }
         variants = {f"AC-{backbone} ({name})": gone for name, gone in without.items()}
         present = [row for row in variants if row in HELD_OUT.row_names]
         assert len(present) >= 2
         for row in present:
-            left = {name: value for name, value in anchored.items() if name not in variants[row]}
-            assert HELD_OUT.settings_of(row, "accuracy") == {**plain, **left, **own}
+            kind, gone = variants[row]
+            left = {name: value for name, value in anchored.items() if name not in gone}
+            assert HELD_OUT.settings_of(row, "accuracy") == {**plain, **left, **own, "search": kind}
 
     def test_whole_clouds_are_searched_by_their_anchors(self) -> None:
         row = HELD_OUT.row("AC-PointNet (whole clouds)")
         options = HELD_OUT.settings(row, "accuracy", "cpu")
-        assert searches(row.search["cpu"], options, samples=8) == (AnchoredSearch(24), None)
+        assert searches(options, samples=8) == (AnchoredSearch(24), None)
 
 
 class TestPublished:
@@ -244,15 +242,15 @@ class TestRows:
         assert type(learner.module) is kind
 
     def test_an_adaptive_row_searches_as_its_settings_say(self) -> None:
-        whole = searches("random draws", {"draws": 9}, samples=5)
+        whole = searches({"search": "random draws", "draws": 9}, samples=5)
         assert whole == (RandomSearch(9), None)
-        own, training_search = searches("calibrated anchors", MODELNET.settings_of("AC-PointNet", ""), samples=5)
+        own, training_search = searches(MODELNET.settings_of("AC-PointNet", ""), samples=5)
         assert own == AnchoredSearch(24)
         assert isinstance(training_search, CoarseToFine)
         assert (training_search.search, training_search.size, training_search.contenders) == (own, 32, 0)
         settings = MODELNET.settings_of("AC-PointNet (random draws)", "")
         options = {**settings, "draws": 9, "size": 16, "contenders": 2, "evaluation": 30}
-        evaluation, training = searches("learning draws", options, samples=5)
+        evaluation, training = searches(options, samples=5)
         assert isinstance(evaluation, CoarseToFine)
         assert isinstance(training, CoarseToFine)
         assert (evaluation.size, evaluation.contenders, training.contenders) == (16, 2, 0)
@@ -261,7 +259,7 @@ class TestRows:
         assert training.search.memory.samples == 5
 
     def test_a_network_of_neighbourhoods_searches_some_anchors_of_whole_clouds_in_training(self) -> None:
-        own, training_search = searches("remembered anchors", MODELNET.settings_of("AC-DGCNN", ""), samples=5)
+        own, training_search = searches(MODELNET.settings_of("AC-DGCNN", ""), samples=5)
         assert own == AnchoredSearch(24)
         assert isinstance(training_search, WithMemory)
         assert training_search.search == SubsetSearch(own, 6)

@@ -6,7 +6,7 @@ from typing import Any
 
 from adacanon.core import Canonicalized
 from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, modelnet, plain, rotated_clouds
-from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches
+from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches, settings_of
 from adacanon.maximizers import RandomSearch
 from adacanon.points.pointnet import PointNet
 from adacanon.runs.run import Run, Settings
@@ -23,7 +23,7 @@ COMMON |= {"widths": [32, 64, 256], "head": [128, 64], "test_poses": 4}
 def searching(difference: str, kind: str, training: Settings) -> Row:
     """AC-PointNet with a kind of search and a way to train; the same in all presets."""
     name, kinds = f"AC-PointNet ({difference})", dict.fromkeys(("cpu", "paper"), kind)
-    return Row(name, "AC", "PointNet", search=kinds, settings={**KINDS[kind].settings, **training})
+    return Row(name, "AC", "PointNet", search=kinds, settings={**settings_of(kind), **training})
 
 
 ROWS = (
@@ -48,7 +48,7 @@ def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Lea
     network = PointNet(data.classes, widths=options["widths"], head=options["head"], dropout=options["dropout"])
     if row.method == "plain":
         return plain(network, data)
-    evaluation, training = searches(row.search["cpu"], options, samples=len(data.split.train))
+    evaluation, training = searches(options, samples=len(data.split.train))
     forms = options.get("forms")
     return canonicalized(network, data, evaluation, training_search=training, forms=forms, seed=seed)
 

@@ -8,7 +8,7 @@ from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicali
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
 from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, plain
-from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, kind_for, searches
+from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches, settings_of
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Settings
@@ -73,7 +73,7 @@ def searching_row(name: str, backbone: str, search: Mapping[str, str], *, forms:
     """An AC row with kinds of search by preset. In `cpu` it trains on two forms of a cloud, unless told to train on all
     of them; clouds whose winners are remembered keep their poses.
     """
-    own = {preset: dict(KINDS[kind].settings) for preset, kind in search.items()}
+    own = {preset: settings_of(kind) for preset, kind in search.items()}
     if forms:
         own["cpu"] |= TWO_FORMS
     if KINDS[search["cpu"]].remembers:
@@ -99,8 +99,7 @@ def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Lea
     network = BACKBONES[row.backbone](data.classes, options)
     if row.method != "AC":
         return plain(WRAPPERS[row.method](network, options), data)
-    kind = kind_for(row.search.values(), options)
-    evaluation, training = searches(kind, options, samples=len(data.split.train))
+    evaluation, training = searches(options, samples=len(data.split.train))
     return canonicalized(network, data, evaluation, training_search=training, forms=options.get("forms"), seed=seed)
 
 

@@ -1,11 +1,10 @@
 """How the AC rows of the tables on clouds search: one function for each kind of search."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from adacanon.core.family import Searches
-from adacanon.errors import InputError
 from adacanon.maximizers import (
     AnchoredSearch,
     Calibration,
@@ -28,7 +27,7 @@ REMEMBERED_ANCHORS: Settings = {**ANCHORS, "subset": 6, "slots": 4}
 TWO_FORMS: Settings = {"forms": 2.0}
 """The pass with gradients takes two forms of a cloud: of the true class and of the hardest other one."""
 
-FAST: Settings = {**LEARNING, **TWO_FORMS}
+FAST: Settings = {"search": "learning draws", **LEARNING, **TWO_FORMS}
 """The fast settings for random draws."""
 
 
@@ -110,20 +109,13 @@ KINDS: dict[str, Kind] = {
     "calibrated anchors": Kind(calibrated_anchors, CALIBRATED_ANCHORS),
     "remembered anchors": Kind(remembered_anchors, REMEMBERED_ANCHORS, remembers=True),
 }
-NAMES = {name for kind in KINDS.values() for name in kind.settings}
-"""The settings that belong to a search."""
 
 
-def searches(kind: str, options: Settings, *, samples: int) -> Searches:
-    """The searches of evaluation and of training; None searches in training as in evaluation."""
-    return KINDS[kind].make(options, samples)
+def settings_of(kind: str) -> Settings:
+    """The usual settings of a kind of search, which name the kind."""
+    return {"search": kind, **KINDS[kind].settings}
 
 
-def kind_for(kinds: Collection[str], options: Settings) -> str:
-    """Which of the kinds that a row has in its presets these settings are for: a run does not name its preset."""
-    given = NAMES & options.keys()
-    found = [kind for kind in set(kinds) if given == KINDS[kind].settings.keys()]
-    if len(found) != 1:
-        expected = " or ".join(f"{', '.join(KINDS[kind].settings)} ({kind})" for kind in kinds)
-        raise InputError(f"Expected the settings {expected} for a search; got {', '.join(sorted(given))}")
-    return found[0]
+def searches(options: Settings, *, samples: int) -> Searches:
+    """The searches of evaluation and of training that settings name; None searches in training as in evaluation."""
+    return KINDS[options["search"]].make(options, samples)

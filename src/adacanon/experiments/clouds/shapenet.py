@@ -17,7 +17,7 @@ from adacanon.experiments.clouds.rotated_shapes import (
     rotated_shapes,
     shapenet,
 )
-from adacanon.experiments.clouds.searches import kind_for, searches
+from adacanon.experiments.clouds.searches import searches
 from adacanon.points import DGCNNSegmentation, PointNetSegmentation
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
@@ -60,7 +60,7 @@ def build(row: Row, data: RotatedShapes, options: Settings, *, seed: int) -> Lea
         return plain_finder(VECTOR_NEURONS[row.backbone](options), data)
     network = NETWORKS[row.backbone](options)
     if row.method == "AC":
-        found = searches(kind_for(row.search.values(), options), options, samples=len(data.split.train))
+        found = searches(options, samples=len(data.split.train))
         return canonicalized_finder(network, data, found, seed=seed)
     return plain_finder(WRAPPERS[row.method](network, options), data)
 
