@@ -12,7 +12,15 @@ from adacanon.files import write_whole
 
 
 def save_checkpoint(file: Path, state: dict[str, Any]) -> None:
-    """Replace the file in one step; a full disk costs the checkpoint, never the training."""
+    """Replace the file in one step; a full disk costs the checkpoint, never the training.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_checkpoint(Path(folder) / "run.pt", {"epoch": 3})
+        ...     load_checkpoint(Path(folder) / "run.pt")
+        {'epoch': 3}
+    """
     content = io.BytesIO()  # torch itself hides the reason of a failed write
     torch.save(state, content)
     try:
@@ -22,7 +30,12 @@ def save_checkpoint(file: Path, state: dict[str, Any]) -> None:
 
 
 def load_checkpoint(file: Path) -> dict[str, Any] | None:
-    """The state, or None if there is none that can be read."""
+    """The state, or None if there is none that can be read.
+
+    Example:
+        >>> load_checkpoint(Path("no/such/file.pt")) is None
+        True
+    """
     if not file.exists():
         return None
     try:
@@ -35,6 +48,10 @@ def load_checkpoint(file: Path) -> dict[str, Any] | None:
 
 
 def remove_checkpoint(file: Path) -> None:
-    """Remove the file, and what a process that was killed while writing it has left."""
+    """Remove the file, and what a process that was killed while writing it has left.
+
+    Example:
+        >>> remove_checkpoint(Path("no/such/file.pt"))  # what is not there need not be removed
+    """
     for leftover in (file, *file.parent.glob(f"{file.name}.*.part")):
         leftover.unlink(missing_ok=True)

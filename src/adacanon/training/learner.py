@@ -37,6 +37,13 @@ class Learner:
         criterion: the loss that is reported.
         training_inputs: what it reads in training, if other than in evaluation: augmented or drawn at random.
         objective: the loss that is trained on, if other than the criterion of the module's scores.
+
+    Example:
+        >>> import torch
+        >>> x, labels = torch.randn(5, 3), torch.tensor([0, 1, 0, 1, 1])
+        >>> learner = Learner(nn.Linear(3, 2), labels, looked_up(x))
+        >>> learner.scores(torch.tensor([0, 4])).shape, learner.loss(torch.tensor([0, 4])).shape
+        (torch.Size([2, 2]), torch.Size([]))
     """
 
     module: nn.Module
@@ -59,5 +66,11 @@ class Learner:
 
 
 def looked_up(samples: Any) -> Inputs:
-    """Inputs that are rows of one indexable object."""
+    """Inputs that are rows of one indexable object.
+
+    Example:
+        >>> import torch
+        >>> looked_up(torch.tensor([5, 6, 7]))(torch.tensor([2, 0]))
+        (tensor([7, 5]),)
+    """
     return lambda index: (samples[index],)

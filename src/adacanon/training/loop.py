@@ -28,6 +28,10 @@ class TrainingControl:
         checkpoint_every: seconds between two checkpoints.
         on_epoch: called with the number of epochs done and the loss.
         until: stop after this many epochs of the training, which a later call goes on with; None goes to the end.
+
+    Example:
+        >>> TrainingControl(until=3).lasts(3)
+        False
     """
 
     checkpoint: Path | None = None
@@ -36,13 +40,18 @@ class TrainingControl:
     until: int | None = None
 
     def lasts(self, epoch: int) -> bool:
-        """Whether it goes on after so many epochs."""
+        """Whether it goes on after this number of epochs."""
         return self.until is None or epoch < self.until
 
 
 @dataclass(frozen=True)
 class DataSplit:
-    """Indices of the training, validation and test samples; an empty validation part means that nothing is chosen."""
+    """Indices of the training, validation and test samples; an empty validation part means that nothing is chosen.
+
+    Example:
+        >>> DataSplit(torch.arange(8), torch.arange(0), torch.arange(8, 10)).test
+        tensor([8, 9])
+    """
 
     train: Tensor
     validation: Tensor
@@ -61,6 +70,13 @@ class History:
         best_test: the largest test accuracy of any epoch; nothing is chosen by it, it is reported as what it is.
         weights: the parameters of the selected epoch.
         seconds: time spent, over all calls.
+
+    Example:
+        >>> history = History()
+        >>> now = {"epoch": 1.0, "validation_accuracy": 80.0, "validation_loss": 0.5, "test_accuracy": 75.0}
+        >>> history.observe(now, nn.Linear(2, 2))
+        >>> history.selected["epoch"]
+        1.0
     """
 
     epoch: int = 0
@@ -100,6 +116,15 @@ def train(
     With a checkpoint the whole state is written there now and then. A later call with the same arguments goes on from
     it and, on one thread, ends with the same parameters as if nothing had happened. The file stays after the last
     epoch: whoever stores the outcome removes it then.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> x = torch.randn(60, 2)
+        >>> learner = Learner(nn.Linear(2, 2), (x[:, 0] > 0).long(), lambda index: (x[index],))
+        >>> split = random_split(60, seed=0)
+        >>> history = train(learner, split, Schedule(20, 10, 0.1), generator=torch.Generator().manual_seed(0))
+        >>> history.epoch, accuracy(learner, split.test, batch=10) > 60
+        (20, True)
     """
     optimizer = schedule.optimizer(learner.module)
     state = _State(learner.module, optimizer, schedule.rates(optimizer), generator)
@@ -127,7 +152,14 @@ def train(
 
 
 def evaluate(learner: Learner, index: Tensor, *, batch: int) -> tuple[float, float]:
-    """Accuracy in percent, and mean loss."""
+    """Accuracy in percent, and mean loss.
+
+    Example:
+        >>> x = torch.tensor([[9.0, 0.0], [0.0, 9.0]])
+        >>> learner = Learner(nn.Identity(), torch.tensor([0, 0]), lambda index: (x[index],))
+        >>> evaluate(learner, torch.arange(2), batch=1)[0]
+        50.0
+    """
     learner.module.eval()
     with torch.no_grad():
         scores = torch.cat([learner.scores(rows) for rows in index.split(batch)])
@@ -137,12 +169,25 @@ def evaluate(learner: Learner, index: Tensor, *, batch: int) -> tuple[float, flo
 
 
 def accuracy(learner: Learner, index: Tensor, *, batch: int) -> float:
-    """Share of samples, in percent, whose largest score is that of their class."""
+    """Share of samples, in percent, whose largest score is that of their class.
+
+    Example:
+        >>> x = torch.tensor([[9.0, 0.0], [0.0, 9.0]])
+        >>> accuracy(Learner(nn.Identity(), torch.tensor([0, 1]), lambda index: (x[index],)), torch.arange(2), batch=1)
+        100.0
+    """
     return evaluate(learner, index, batch=batch)[0]
 
 
 def stratified_folds(labels: Tensor, count: int, *, generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
-    """Training and test indices of ``count``-fold cross-validation, with the classes in equal shares in every fold."""
+    """Training and test indices of ``count``-fold cross-validation, with the classes in equal shares in every fold.
+
+    Example:
+        >>> labels = torch.tensor([0, 0, 0, 1, 1, 1])
+        >>> folds = stratified_folds(labels, 3, generator=torch.Generator().manual_seed(0))
+        >>> [labels[test].tolist() for _, test in folds]
+        [[0, 1], [0, 1], [0, 1]]
+    """
     order = torch.randperm(len(labels), generator=generator)
     by_class = order[labels[order].argsort(stable=True)]
     parts = [by_class[i::count] for i in range(count)]
@@ -150,7 +195,13 @@ def stratified_folds(labels: Tensor, count: int, *, generator: torch.Generator) 
 
 
 def random_split(samples: int, *, seed: int, held_out: float = 0.1) -> DataSplit:
-    """A random division into training, validation and test part, the last two of equal size."""
+    """A random division into training, validation and test part, the last two of equal size.
+
+    Example:
+        >>> split = random_split(50, seed=0)
+        >>> len(split.train), len(split.validation), len(split.test)
+        (40, 5, 5)
+    """
     order = torch.randperm(samples, generator=torch.Generator().manual_seed(seed))
     size = max(1, round(held_out * samples))
     return DataSplit(order[2 * size :], order[size : 2 * size], order[:size])

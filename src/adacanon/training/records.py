@@ -18,7 +18,15 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def append_record(file: Path, record: Mapping[str, Any]) -> None:
-    """Add one line and force it to the disk; processes that share a file wait for one another."""
+    """Add one line and force it to the disk; processes that share a file wait for one another.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     append_record(Path(folder) / "table.jsonl", {"accuracy": 84.3})
+        ...     read_records(Path(folder) / "table.jsonl")
+        [{'accuracy': 84.3}]
+    """
     line = json.dumps(record, sort_keys=True, allow_nan=False).encode() + b"\n"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +45,12 @@ def append_record(file: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_records(file: Path) -> list[Record]:
-    """All records of a file, none if it does not exist; a torn last line is reported and left for the next writer."""
+    """All records of a file, none if it does not exist; a torn last line is reported and left for the next writer.
+
+    Example:
+        >>> read_records(Path("no/such/table.jsonl"))
+        []
+    """
     try:
         content = file.read_text(encoding="utf-8") if file.exists() else ""
     except (OSError, UnicodeDecodeError) as error:

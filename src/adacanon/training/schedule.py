@@ -22,6 +22,16 @@ class Schedule:
         last_rate: what it falls to.
         halved_every: epochs after which the learning rate is halved, again and again.
         momentum: of stochastic gradient descent; None means Adam.
+
+    Example:
+        >>> schedule = Schedule.of({"epochs": 10, "batch": 32, "learning_rate": 0.1, "points": 128}, cosine=True)
+        >>> optimizer = schedule.optimizer(nn.Linear(2, 2))
+        >>> rates = schedule.rates(optimizer)
+        >>> for _ in range(5):
+        ...     optimizer.step()
+        ...     rates.step()
+        >>> round(optimizer.param_groups[0]["lr"], 3)
+        0.05
     """
 
     epochs: int
