@@ -84,6 +84,12 @@ def test_the_code_on_graphs_runs(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().out == f"torch.Size({shape})\n"
 
 
+def test_the_code_on_temperature_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "temperature.md").read_text(), flags=re.S)
+    exec(compile(block, "temperature.md", "exec"), {})
+    assert capsys.readouterr().out == "torch.Size([8, 10]) torch.Size([24, 8, 10])\ntensor(True)\n"
+
+
 def test_the_code_on_speed_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "speed.md").read_text(), flags=re.S)
     exec(compile(block, "speed.md", "exec"), {})

@@ -6,7 +6,7 @@ training step then costs K rows of the head, whatever the backbone. For a finite
 maximum over the orbit per class (as in TI-pooling, Laptev et al., CVPR 2016).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from adacanon.core.evaluation import evaluate
 from adacanon.core.family import Family
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, tensors
+from adacanon.core.soft import Temperature, as_temperature, soft_maximum
 from adacanon.errors import DataError, ShapeError
 from adacanon.files import write_whole
 
@@ -100,6 +101,7 @@ class OverForms(nn.Module):
 
     Args:
         head: from features (rows, *features) to scores (rows, classes).
+        temperature: of the soft maximum over the forms; 0 is the maximum, infinity the mean.
 
     Shape:
         (batch, K, *features) -> (batch, classes)
@@ -109,9 +111,10 @@ class OverForms(nn.Module):
         torch.Size([5, 3])
     """
 
-    def __init__(self, head: nn.Module) -> None:
+    def __init__(self, head: nn.Module, *, temperature: float | Sequence[float] | Tensor | Temperature = 0.0) -> None:
         super().__init__()
         self.head = head
+        self.temperature = as_temperature(temperature)
 
     def forward(self, features: Tensor) -> Tensor:
         if features.dim() < 3:
@@ -120,4 +123,5 @@ class OverForms(nn.Module):
                 "Hint: features_of_forms gives them"
             )
         rows = features.flatten(0, 1).to(next(self.head.parameters(), features).dtype)
-        return self.head(rows).unflatten(0, features.shape[:2]).amax(1)
+        scores = self.head(rows).unflatten(0, features.shape[:2]).transpose(0, 1)
+        return scores.amax(0) if self.temperature is None else soft_maximum(scores, self.temperature())

@@ -58,6 +58,7 @@ def _may_be_categories(x: Any) -> bool:
 
 def _calling_frame() -> FrameType:
     frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("adacanon", "torch"):
+    inside = ("adacanon", "torch", "contextlib")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
         frame = frame.f_back
     return frame

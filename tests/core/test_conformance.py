@@ -1,17 +1,19 @@
 """One table: every way to run a model, with the same answer as the plain one."""
 
 import copy
+import math
 import pickle
 import socket
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from adacanon import AnchoredSearch, Canonicalized, Objective, RandomSearch, SampleAndRefine
+from adacanon import AnchoredSearch, Canonicalized, Objective, RandomSearch, SampleAndRefine, Temperature
 from adacanon.core import Maximizer
 from adacanon.errors import InputError
 from adacanon.points import Rotations
@@ -76,7 +78,8 @@ def copied(model: Canonicalized, g: Tensor) -> Tensor:
 
 
 def reloaded(model: Canonicalized, g: Tensor) -> Tensor:
-    other = Canonicalized(cloud_network(seed=77, dtype=SINGLE), Rotations(), SEARCH, seed=9).eval()
+    network, temperature = cloud_network(seed=77, dtype=SINGLE), copy.deepcopy(model.temperature) or 0.0
+    other = Canonicalized(network, Rotations(), model.search, seed=9, temperature=temperature).eval()
     other.load_state_dict(model.state_dict())
     return other(g)
 
@@ -98,7 +101,7 @@ def lightning_validation(model: Canonicalized, g: Tensor) -> Tensor:
 def compiled(model: Canonicalized, g: Tensor) -> Tensor:
     torch._dynamo.reset()
     network = torch.compile(model.network, backend="aot_eager")
-    return Canonicalized(network, Rotations(), SEARCH).eval()(g)
+    return Canonicalized(network, Rotations(), model.search, temperature=model.temperature or 0.0).eval()(g)
 
 
 WAYS = [
@@ -122,6 +125,17 @@ WAYS = [
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_every_way_to_run_gives_the_answer_of_the_plain_model(way: Callable[[Canonicalized, Tensor], Tensor]) -> None:
     model, g = canonicalized().eval(), clouds(dtype=SINGLE)
+    expected = model(g).detach()
+    torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("temperature", [0.5, math.inf, [0.0, 1.0, math.inf], Temperature(1.0, learned=True)], ids=str)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_every_way_to_run_gives_the_answer_of_the_plain_model_with_a_temperature(
+    way: Callable[[Canonicalized, Tensor], Tensor], temperature: Any
+) -> None:
+    network, g = cloud_network(dtype=SINGLE), clouds(dtype=SINGLE)
+    model = Canonicalized(network, Rotations(), RandomSearch(6), temperature=temperature).eval()
     expected = model(g).detach()
     torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
 

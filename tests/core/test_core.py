@@ -25,7 +25,7 @@ from adacanon.core import Maximizer, Prior
 from adacanon.core.pytree import distinct_rows
 from adacanon.errors import AdacanonError, InputError, ShapeError
 from adacanon.points import Rotations
-from adacanon.spaces import SO3
+from adacanon.spaces import SO3, rotation_group
 from cases.networks import (
     DenseNetwork,
     PaddedRotations,
@@ -438,3 +438,11 @@ def test_predictions_are_the_largest_score_and_probabilities_are_per_class() -> 
     assert predict(logits).tolist() == [1, 0]
     torch.testing.assert_close(probabilities(logits), 1 / (1 + (-logits).exp()))
     assert float(probabilities(logits)[1].sum()) > 1
+
+
+def test_equal_rows_are_found_among_round_numbers() -> None:
+    """The bits of 0, 1 and -1 differ in few places; a weak hash would take different rotations for equal ones."""
+    turns = rotation_group("cube").repeat(2, 1, 1)
+    first, inverse = distinct_rows(torch.zeros(48, dtype=torch.int64), turns)
+    assert first.sort().values.tolist() == list(range(24))
+    assert torch.equal(turns[first][inverse], turns)

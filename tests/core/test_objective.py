@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from adacanon import Canonicalized, GridSearch, Monotone, Objective, one_vs_rest
-from adacanon.core.objective import hardest
+from adacanon.core.hardest import hardest
 from adacanon.errors import InputError
 from adacanon.points import Rotations
 from cases.networks import Spy, cloud_network, clouds

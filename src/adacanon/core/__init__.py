@@ -1,12 +1,14 @@
 """The theory in code: space, family, prior, maximizer, canonicalized network, loss. Imports torch only."""
 
-from adacanon.core.canonicalized import Canonical, Canonicalized
+from adacanon.core.canonical import Canonical
+from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.family import Family, Fused
 from adacanon.core.landscape import Landscape
 from adacanon.core.loss import one_vs_rest, predict, probabilities
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.objective import LossAndLogits, Objective
 from adacanon.core.prior import ClassScore, Monotone, NegativeEntropy, Prior
+from adacanon.core.soft import Temperature, effective_number, soft_maximum, soft_weights
 from adacanon.core.space import Space
 
 __all__ = [
@@ -24,7 +26,11 @@ __all__ = [
     "Prior",
     "SearchResult",
     "Space",
+    "Temperature",
+    "effective_number",
     "one_vs_rest",
     "predict",
     "probabilities",
+    "soft_maximum",
+    "soft_weights",
 ]

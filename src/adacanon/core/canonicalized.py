@@ -1,14 +1,15 @@
 """The adaptively canonicalized network :math:`f \\circ \\rho_f`."""
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
+from adacanon.core.canonical import Canonical
 from adacanon.core.evaluation import evaluate
 from adacanon.core.evaluation_mode import Network, in_evaluation_mode, in_its_own_mode
 from adacanon.core.family import Family, Searches
@@ -28,50 +29,13 @@ from adacanon.core.pytree import (
     slice_rows,
     take,
     tensors,
-    unflatten_leading,
 )
+from adacanon.core.soft import Temperature, as_temperature
+from adacanon.core.soft_answers import soft_answers, soft_canonical
 from adacanon.core.undetermined import warn_of_undetermined
 from adacanon.errors import AdacanonError, InputError, ScoreError, ShapeError
 
 _CHECK_HINT = "Hint: check it with adacanon.testing.check_maximizer"
-
-
-@dataclass(frozen=True)
-class Canonical:
-    """The outcome of a search.
-
-    Attributes:
-        parameters: the chosen transformations :math:`u_d`, a tree with leaves (batch, forms, *point).
-        scores: the prior values :math:`h_d(f_d(\\kappa_{u_d}(g)))`, (batch, forms).
-        logits: the network's outputs at the chosen forms, (batch, classes).
-        evaluations: network evaluations per input that the search took; one on a coarse view counts by its share.
-        mask: which entries of padded parameters mean something, or None if all do.
-        determined: for which inputs the anchors of the search follow from the input, (batch,) of booleans; for the
-            others, such as symmetric shapes, the outcome depends on the pose in which they come. None if the search
-            uses no anchors.
-
-    Example:
-        >>> from adacanon.points import PointNet, Rotations
-        >>> found = Canonicalized(PointNet(4), Rotations()).eval().canonicalize(torch.randn(2, 9, 3))
-        >>> found.scores.shape, found.forms().shape, found.evaluations
-        (torch.Size([2, 4]), torch.Size([2, 4, 9, 3]), 24.0)
-    """
-
-    parameters: Tree
-    scores: Tensor
-    logits: Tensor
-    evaluations: float
-    mask: Tree | None
-    family: Family
-    g: Tree
-    determined: Tensor | None = None
-
-    def forms(self) -> Tree:
-        """The canonical forms :math:`\\kappa_{u_d}(g)`, a tree with leaves (batch, forms, ...)."""
-        batch, forms = self.scores.shape
-        owner = owners(batch, forms, self.scores.device)
-        pairs = self.family.transform(self.g, flatten_leading(self.parameters, 2), owner)
-        return unflatten_leading(pairs, (batch, forms))
 
 
 class Canonicalized(nn.Module):
@@ -98,6 +62,9 @@ class Canonicalized(nn.Module):
             (:meth:`Family.searches`).
         training_search: another search for training mode, where estimates are enough; the same one if left out.
         prior: :math:`h`; a form per class unless the prior is shared.
+        temperature: :math:`\tau` of soft prior maximization, a dial from the maximum (0, the paper's rule) to the mean
+            (infinity): a number, one per class, or a :class:`~adacanon.core.soft.Temperature` that is learned. It needs
+            a search over a finite set of candidates. With a shared prior, answers are blended by their confidence.
         chunk_size: pairs per network evaluation in the search; None leaves it to the family, or to the size of a form.
         seed: determines the candidates.
         resample_every: calls in training that share one set of draws. Raise it where sampling candidates is expensive.
@@ -124,6 +91,7 @@ class Canonicalized(nn.Module):
         search: Maximizer | None = None,
         *,
         prior: Prior | None = None,
+        temperature: float | Sequence[float] | Tensor | Temperature = 0.0,
         training_search: Maximizer | None = None,
         chunk_size: int | None = None,
         seed: int = 0,
@@ -152,6 +120,7 @@ class Canonicalized(nn.Module):
         self.training_search = training_search
         self.search_state = nn.ModuleList(_search_state(search, training_search))
         self.prior = ClassScore() if prior is None else prior
+        self.temperature = as_temperature(temperature)
         self.chunk_size = chunk_size
         self.resample_every = resample_every
         self.register_buffer("seed", torch.tensor(seed, dtype=torch.int64))
@@ -199,6 +168,8 @@ class Canonicalized(nn.Module):
                 by its share; None leaves the search as it is.
         """
         g = self.prepare(g)
+        if self.temperature is not None:
+            return soft_answers(self, self.temperature(), g, ids=ids, generator=generator, budget=budget)
         found, landscape = self.maximize(g, ids=ids, generator=generator, budget=budget)
         with in_its_own_mode(self.network):
             return self._at(self.network, g, found, landscape)
@@ -220,6 +191,8 @@ class Canonicalized(nn.Module):
         """Search, and return everything that was found; no gradients. Arguments as in ``forward``."""
         with torch.no_grad():
             g = self.prepare(g)
+            if self.temperature is not None:
+                return soft_canonical(self, self.temperature(), g, ids=ids, generator=generator, budget=budget)
             found, landscape = self.maximize(g, ids=ids, generator=generator, budget=budget)
             with in_evaluation_mode(self.network) as network:
                 logits = self._at(network, g, found, landscape)
@@ -258,6 +231,13 @@ class Canonicalized(nn.Module):
         budget: float | None = None,
     ) -> tuple[SearchResult, Landscape]:
         """The search's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
+        with self.searching(g, ids, budget) as (search, landscape):
+            found = search.maximize(landscape, generator=generator or self.next_generator())
+            return _checked(found, landscape), landscape
+
+    @contextmanager
+    def searching(self, g: Tree, ids: Tensor | None, budget: float | None) -> Iterator[tuple[Maximizer, Landscape]]:
+        """The search and the landscape of a batch, outside autograd and with the network in evaluation mode."""
         device = tensors(g)[0].device.type
         precision = callers_precision(device)
         with (
@@ -276,7 +256,7 @@ class Canonicalized(nn.Module):
             try:
                 if budget is not None:
                     search = _with_budget(search, budget, landscape)
-                found = search.maximize(landscape, generator=generator or self._next_generator())
+                yield search, landscape
             except AdacanonError as error:
                 error.add_note(f"while {search!r} searched {self.family!r} for a batch of {landscape.batch}")
                 raise
@@ -285,7 +265,6 @@ class Canonicalized(nn.Module):
                     error.add_note(note)
                 raise
             self._warn_once(landscape)
-            return _checked(found, landscape), landscape
 
     def _warn_once(self, landscape: Landscape) -> None:
         """Say at the first input without anchors of its own what that means. The note is no state of the model: it is
@@ -295,7 +274,7 @@ class Canonicalized(nn.Module):
             warn_of_undetermined(self.family, landscape.determined)
             self._warned = True
 
-    def _next_generator(self) -> torch.Generator:
+    def next_generator(self) -> torch.Generator:
         """Evaluation: always the same stream. Training: the next one of the sequence saved with the model."""
         stream = 0
         if self.training:

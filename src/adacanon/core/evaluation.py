@@ -87,6 +87,15 @@ class PlainEvaluation(Evaluation):
             )
             return joined(parts, owner.shape[0])
 
+    def outputs_of_pairs(self, u: Tree, owner: Tensor) -> Tensor:
+        """The network's outputs (pairs, ...) of a list of pairs."""
+        with torch.no_grad():
+            parts = (
+                evaluate(self.network, self.family, self.g, slice_rows(u, a, b), owner[a:b])
+                for a, b in self._chunks(u, owner)
+            )
+            return joined(parts, owner.shape[0])
+
     @property
     def _device(self) -> torch.device:
         return tensors(self.g)[0].device

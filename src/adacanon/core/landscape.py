@@ -11,7 +11,7 @@ from adacanon.core.evaluation import Evaluation, FusedEvaluation, PlainEvaluatio
 from adacanon.core.family import Family
 from adacanon.core.precision import fused_in_precision, in_precision, reduced_precision
 from adacanon.core.prior import WHY_NO_MAPS, Prior
-from adacanon.core.pytree import Tree, batch_size, cast_like, row_numel, tensors
+from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, owners, row_numel, tensors
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
 
@@ -82,6 +82,15 @@ class Landscape:
         """Values (count, batch, forms) of candidates (count, batch, *point)."""
         self._count(batch_size(u) * self.batch)
         return self._checked(self._grid.of_candidates(u))
+
+    def outputs(self, u: Tree) -> Tensor:
+        """The network's outputs (count, batch, ...) at candidates (count, batch, *point), without gradients."""
+        count = batch_size(u)
+        self._count(count * self.batch)
+        owner = owners(self.batch, 1, self.device, count=count)
+        outputs = self._pairs.outputs_of_pairs(flatten_leading(u, 2), owner)
+        self._checked(self._ranked(outputs), owner)
+        return outputs.unflatten(0, (count, self.batch))
 
     def scores(self, u: Tree, owner: Tensor, form: Tensor | None = None) -> Tensor:
         """Values (pairs, forms) of a list of pairs, without gradients; (pairs, 1) if each is asked for one ``form``."""

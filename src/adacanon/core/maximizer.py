@@ -35,6 +35,19 @@ class SearchResult:
     exact: bool = False
 
 
+@dataclass(frozen=True)
+class Support:
+    """Some of the candidates over which a soft maximum is taken.
+
+    Attributes:
+        points: (count, batch, *point).
+        counts: which of them count, (count, batch); None if all do. A candidate that is there twice counts once.
+    """
+
+    points: Tree
+    counts: Tensor | None = None
+
+
 class Maximizer(ABC):
     """A search strategy. To plug in your own, derive from this class, or give an object with its method ``maximize``.
 
@@ -53,6 +66,17 @@ class Maximizer(ABC):
     @abstractmethod
     def maximize(self, landscape: "Landscape", *, generator: torch.Generator) -> SearchResult:
         """Search the transformation of largest value for every input and form."""
+
+    def support(self, landscape: "Landscape", *, generator: torch.Generator) -> Iterator[Support]:
+        """The candidates over which a model with a temperature takes the soft maximum, in blocks."""
+        raise InputError(
+            f"A temperature needs a search over a finite set of candidates, got {self!r}. "
+            "Hint: RandomSearch, GridSearch, AnchoredSearch or CoarseToFine, without refinement steps"
+        )
+
+    def learn(self, landscape: "Landscape", found: SearchResult) -> None:
+        """Take note of an outcome, for the next call; most searches remember nothing."""
+        return
 
     def search_state(self) -> Iterator[nn.Module]:
         """What the search learns, to be saved with the model."""

@@ -1,36 +1,18 @@
 r"""The training module: the loss of :math:`f\\circ\\rho_f`, exact or by a few forms per input."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.landscape import Landscape
+from adacanon.core.hardest import hardest
 from adacanon.core.loss import labels_of, one_vs_rest
-from adacanon.core.maximizer import SearchResult
-from adacanon.core.prior import ClassScore, Prior
-from adacanon.core.pytree import Tree, take
+from adacanon.core.model import CanonicalizedModel
+from adacanon.core.prior import ClassScore
+from adacanon.core.pytree import take
+from adacanon.core.soft_answers import soft_scores_at_some_forms
 from adacanon.errors import InputError
-
-
-class CanonicalizedModel(Protocol):
-    """What an objective needs of a model: that of :class:`Canonicalized`, and of what wraps one."""
-
-    training: bool
-
-    @property
-    def prior(self) -> Prior: ...
-
-    def __call__(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor: ...
-
-    def prepare(self, g: Any) -> Tree: ...
-
-    def maximize(
-        self, g: Tree, *, ids: Tensor | None = None, generator: torch.Generator | None = None
-    ) -> tuple[SearchResult, Landscape]: ...
-
-    def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor: ...
 
 
 class LossAndLogits(NamedTuple):
@@ -59,6 +41,7 @@ class Objective(nn.Module):
     of the other classes those with the largest gradient :math:`|\sigma(s_d) - y_d|`, the hardest of every input first.
     Every class is then scored at the best of the forms that its input has, which is the loss of a search over these
     forms: the score of a class whose own form is not among them is a lower bound. In evaluation mode all take part.
+    With a temperature, the forms of largest weight carry gradients, and the others enter the soft maximum as constants.
 
     Because the loss is computed inside ``forward``, this is the module to wrap in DistributedDataParallel.
 
@@ -116,9 +99,25 @@ class Objective(nn.Module):
         """
         if self.forms is None or not self.model.training:
             logits = self.model(g, ids=ids, generator=generator)
+        elif self.model.temperature is not None:
+            logits = soft_scores_at_some_forms(
+                self.model,
+                self.model.temperature(),
+                self.model.prepare(g),
+                lambda scores: self._residual(scores, targets),
+                self.forms,
+                ids=ids,
+                generator=generator,
+            )
         else:
             logits = self._scores_at_some_forms(g, targets, ids, generator, self.forms)
         return LossAndLogits(self.loss(logits, targets), logits.detach())
+
+    def _residual(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """The size of the gradient by each score, :math:`|p_d - y_d|`; zero where labels are missing."""
+        labels, known = labels_of(scores, targets)
+        p = scores.sigmoid() if self.loss is one_vs_rest else scores.softmax(1)
+        return torch.where(known, (p - labels).abs(), 0.0)
 
     def _scores_at_some_forms(
         self, g: Any, targets: Tensor, ids: Tensor | None, generator: torch.Generator | None, forms: float
@@ -132,25 +131,3 @@ class Objective(nn.Module):
         outputs = self.model.outputs_at(g, take(found.parameters, sample, form), sample, landscape)
         scores = outputs.new_full((landscape.batch, outputs.shape[1]), -torch.inf)
         return scores.scatter_reduce(0, sample.unsqueeze(1).expand_as(outputs), outputs, "amax")
-
-
-def hardest(size: Tensor, *, always: Tensor, count: int) -> Tensor:
-    """Which pairs (input, class) take part: those that ``always`` do, and then the largest of every input, the second
-    largest, and so on, until there are ``count``; of the last round the largest. Every input has one at least.
-
-    Shape:
-        (batch, classes) each, sizes in [0, 1] -> (batch, classes)
-
-    Example:
-        >>> size = torch.tensor([[0.9, 0.6, 0.2], [0.1, 0.8, 0.7]])
-        >>> hardest(size, always=torch.tensor([[True, False, False], [True, False, False]]), count=3).int()
-        tensor([[1, 0, 0],
-                [1, 1, 0]], dtype=torch.int32)
-    """
-    rank = torch.where(always, -1.0, size).argsort(dim=1, descending=True).argsort(dim=1)
-    chosen = always | (~always.any(dim=1, keepdim=True) & (rank == 0))
-    rest = min(count - int(chosen.sum()), int((~chosen).sum()))
-    if rest > 0:
-        order = torch.where(chosen, torch.inf, rank - size).flatten()
-        chosen = chosen.flatten().index_fill(0, order.topk(rest, largest=False).indices, True).view_as(chosen)
-    return chosen

@@ -44,6 +44,10 @@ class Prior(ABC):
         """Values with the same maximizers as the prior, on which the search runs."""
         return self(outputs)
 
+    def scores_of(self, ranks: Tensor) -> Tensor:
+        """Class scores (..., classes) from ranked values; a soft maximum of ranks becomes one of scores."""
+        raise InputError(f"{self!r} has no soft maximum. Hint: temperature=0, or the priors ClassScore or Monotone")
+
 
 @dataclass(frozen=True)
 class ClassScore(Prior):
@@ -60,6 +64,9 @@ class ClassScore(Prior):
 
     def __call__(self, outputs: Tensor) -> Tensor:
         return _class_scores(outputs)
+
+    def scores_of(self, ranks: Tensor) -> Tensor:
+        return ranks
 
 
 class Monotone(Prior):
@@ -98,7 +105,11 @@ class Monotone(Prior):
 
     def rank(self, outputs: Tensor) -> Tensor:
         scores = self._checked(outputs)
-        return scores * torch.tensor(self.signs, dtype=scores.dtype, device=scores.device)
+        return self.scores_of(scores)
+
+    def scores_of(self, ranks: Tensor) -> Tensor:
+        """The score is the rank or its negative: the soft maximum of a decreasing prior is a soft minimum."""
+        return ranks * torch.tensor(self.signs, dtype=ranks.dtype, device=ranks.device)
 
     def _checked(self, outputs: Tensor) -> Tensor:
         scores = _class_scores(outputs)

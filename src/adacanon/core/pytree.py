@@ -148,8 +148,11 @@ def distinct_rows(owner: Tensor, tree: Tree) -> tuple[Tensor, Tensor]:
 
 
 def _bits(leaf: Tensor) -> Tensor:
+    """The bits of every number, mixed: those of round numbers such as 1.0 differ in their first few places only."""
     integer = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[leaf.element_size()]
-    return leaf.contiguous().view(integer).to(torch.int64)
+    bits = leaf.contiguous().view(integer).to(torch.int64)
+    mixed = (bits ^ (bits >> 32)) * 0x1E3779B97F4A7C15
+    return mixed ^ (mixed >> 29)
 
 
 def _odd_multipliers(count: int, device: torch.device) -> Tensor:

@@ -1,15 +1,18 @@
 """A-NLSF behind a learned node encoder."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.canonicalized import Canonical, Canonicalized
+from adacanon.core.canonical import Canonical
+from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.evaluation_mode import in_evaluation_mode
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.prior import Prior
+from adacanon.core.soft import Temperature
 from adacanon.errors import ShapeError
 from adacanon.graphs.anlsf import PAIRS_PER_CHUNK
 from adacanon.graphs.band_rotations import BandRotations
@@ -176,6 +179,11 @@ class EncodedANLSF(nn.Module):
         """The prior of the canonicalized network."""
         return self.canonicalized.prior
 
+    @property
+    def temperature(self) -> Temperature | None:
+        """The temperature of the canonicalized network."""
+        return self.canonicalized.temperature
+
     def standardise(self, graphs: Any) -> "EncodedANLSF":
         """Divide every signal by its deviation over the nodes of these graphs from now on; returns the model itself.
 
@@ -224,6 +232,16 @@ class EncodedANLSF(nn.Module):
     ) -> tuple[SearchResult, Landscape]:
         """The outcome for prepared coefficients, as in ``Canonicalized``."""
         return self.canonicalized.maximize(g, ids=ids, generator=generator, budget=budget)
+
+    def searching(
+        self, g: BandCoefficients, ids: Tensor | None, budget: float | None
+    ) -> AbstractContextManager[tuple[Maximizer, Landscape]]:
+        """The search and the landscape of prepared coefficients, as in ``Canonicalized``."""
+        return self.canonicalized.searching(g, ids, budget)
+
+    def next_generator(self) -> torch.Generator:
+        """The source of the next candidates, as in ``Canonicalized``."""
+        return self.canonicalized.next_generator()
 
     def outputs_at(self, g: BandCoefficients, u: Tensor, owner: Tensor, landscape: Landscape) -> Tensor:
         """Network outputs for a list of pairs, as in ``Canonicalized``."""

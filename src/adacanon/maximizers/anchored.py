@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import torch
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import SearchResult
+from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.core.space import Space
 from adacanon.errors import SpaceError
@@ -57,6 +57,10 @@ class AnchoredSearch(CandidateSearch):
         yield map_tensors(lambda leaf: leaf.transpose(0, 1), anchors)
         for block in draws(landscape, count - 1, generator):
             yield _composed(landscape.space, block, anchors)
+
+    def support(self, landscape: Landscape, *, generator: torch.Generator) -> Iterator[Support]:
+        own = Maximizer if self.steps else CandidateSearch  # what climbs is no finite set
+        return own.support(self, landscape, generator=generator)
 
     def limited(self, count: int) -> "AnchoredSearch":
         return replace(self, candidates=min(count, self.candidates), steps=0, whole=False)

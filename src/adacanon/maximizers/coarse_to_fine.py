@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Maximizer, SearchResult
+from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import map_tensors
 from adacanon.errors import InputError
 from adacanon.maximizers.ascent import check_ascent, climb
 from adacanon.maximizers.calibration import Calibration
-from adacanon.maximizers.finalists import Pilot, best_few, best_shared, pilot_of, places, strongest
+from adacanon.maximizers.finalists import Pilot, best_few, best_shared, first_of_their_kind, pilot_of, places, strongest
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.selection import CandidateSearch, check_candidates
@@ -97,19 +97,26 @@ class CoarseToFine(Maximizer):
             )
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
-        stages = [stage for stage in self.stages if self.contenders and stage.applies(landscape)]
-        survivors, pilot = self._on_first_view(landscape, stages, generator)
+        survivors, pilot = self._survivors(landscape, generator)
         if not self.contenders:
             found = SearchResult(map_tensors(lambda leaf: leaf[0], survivors.points), survivors.values[0])
         else:
-            for stage in stages:
-                survivors = stage.survivors(
-                    landscape, survivors, pilot, contenders=self.contenders, low_precision=self.low_precision
-                )
-            finalists = survivors.narrowed(self.contenders).shared()
-            found = self._climbed(landscape, best_shared(landscape, finalists, pilot))
-        self.search.learn(landscape, found)
+            found = self._climbed(landscape, best_shared(landscape, survivors.shared(), pilot))
+        self.learn(landscape, found)
         return found
+
+    def support(self, landscape: Landscape, *, generator: torch.Generator) -> Iterator[Support]:
+        """The finalists; with ``contenders=0`` the winners of all classes on the view."""
+        if self.steps:
+            yield from super().support(landscape, generator=generator)
+        survivors, pilot = self._survivors(landscape, generator)
+        points = survivors.shared()
+        if pilot:
+            points = map_tensors(lambda one, many: torch.cat([one.unsqueeze(0), many]), pilot.points, points)
+        yield Support(points, first_of_their_kind(points, landscape.batch))
+
+    def learn(self, landscape: Landscape, found: SearchResult) -> None:
+        self.search.learn(landscape, found)
 
     def search_state(self) -> Iterator[nn.Module]:
         yield from self.search.search_state()
@@ -128,6 +135,16 @@ class CoarseToFine(Maximizer):
         keep = min(self.keep, finalists)
         search = self.search.limited(count)
         return replace(self, search=search, keep=keep, contenders=finalists // keep, pilot=pilot, stages=(), steps=0)
+
+    def _survivors(self, landscape: Landscape, generator: torch.Generator) -> tuple[Survivors, Pilot | None]:
+        """What is left after all views, of the contenders alone if there are any."""
+        stages = [stage for stage in self.stages if self.contenders and stage.applies(landscape)]
+        survivors, pilot = self._on_first_view(landscape, stages, generator)
+        for stage in stages:
+            survivors = stage.survivors(
+                landscape, survivors, pilot, contenders=self.contenders, low_precision=self.low_precision
+            )
+        return survivors.narrowed(self.contenders) if self.contenders else survivors, pilot
 
     def _on_first_view(
         self, landscape: Landscape, stages: list[Stage], generator: torch.Generator

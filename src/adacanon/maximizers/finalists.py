@@ -16,6 +16,7 @@ from adacanon.core.pytree import (
     map_tensors,
     owners,
     take,
+    tensors,
 )
 from adacanon.errors import InputError
 from adacanon.maximizers.calibration import Calibration
@@ -105,6 +106,15 @@ def scores_of_shared(landscape: Landscape, points: Tree, known: Tensor | None = 
     scores = torch.cat(table)[place[inverse]].unflatten(0, (count, batch))
     fresh = torch.zeros(count * batch, dtype=torch.bool, device=first.device).index_fill(0, first, True)
     return scores, fresh.unflatten(0, (count, batch))
+
+
+def first_of_their_kind(points: Tree, batch: int) -> Tensor:
+    """Which of points (count, batch, *point) equal no earlier one of the same input, (count, batch)."""
+    pairs = flatten_leading(points, 2)
+    owner = owners(batch, 1, tensors(points)[0].device, count=batch_size(points))
+    first, _ = distinct_rows(owner, pairs)
+    fresh = torch.zeros(len(owner), dtype=torch.bool, device=first.device).index_fill(0, first, True)
+    return fresh.unflatten(0, (-1, batch))
 
 
 def strongest(values: Tensor, count: int) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Maximizer, SearchResult
+from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where
 from adacanon.core.space import candidates
 from adacanon.errors import InputError
@@ -29,8 +29,9 @@ class CandidateSearch(Maximizer):
     def limited(self, count: int) -> Self:
         """The same search with at most ``count`` candidates."""
 
-    def learn(self, landscape: Landscape, found: SearchResult) -> None:
-        """Take note of an outcome, for the next call."""
+    def support(self, landscape: Landscape, *, generator: torch.Generator) -> Iterator[Support]:
+        for block in self.propose(landscape, generator):
+            yield Support(block)
 
     def with_budget(self, budget: float, landscape: Landscape) -> Self:
         return self.limited(max(1, int(budget)))

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
+from adacanon.core.maximizer import Maximizer, SearchResult, Support, as_maximizer
 from adacanon.core.pytree import Tree, map_tensors, tensors, where
 from adacanon.errors import InputError
+from adacanon.maximizers.finalists import first_of_their_kind
 from adacanon.maximizers.selection import CandidateSearch, best_in_block, better, check_candidates
 
 
@@ -126,6 +127,12 @@ class WithMemory(CandidateSearch):
             yield block
             if number == 0:
                 yield from self._recalled(landscape, map_tensors(lambda leaf: leaf[0], block))
+
+    def support(self, landscape: Landscape, *, generator: torch.Generator) -> Iterator[Support]:
+        """A remembered winner that is among the other candidates counts once."""
+        first, *others = self.propose(landscape, generator)
+        points = map_tensors(lambda *leaves: torch.cat(leaves), first, *others)
+        yield Support(points, first_of_their_kind(points, landscape.batch))
 
     def limited(self, count: int) -> "WithMemory":
         few = copy(self)

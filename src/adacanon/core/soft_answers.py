@@ -1,0 +1,186 @@
+"""The answers of a model with a temperature: soft maxima per class, or answers blended by their confidence."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from adacanon.core.canonical import Canonical
+from adacanon.core.evaluation_mode import in_its_own_mode
+from adacanon.core.hardest import hardest
+from adacanon.core.landscape import Landscape
+from adacanon.core.maximizer import SearchResult, Support
+from adacanon.core.model import CanonicalizedModel
+from adacanon.core.prior import Prior
+from adacanon.core.pytree import Tree, batch_size, flatten_leading, map_tensors, owners, take
+from adacanon.core.soft import RunningBlend, RunningSoftMaximum, effective_number, soft_maximum, soft_weights
+from adacanon.errors import InputError
+
+if TYPE_CHECKING:
+    from adacanon.core.canonicalized import Canonicalized
+
+
+def soft_answers(
+    model: "Canonicalized",
+    temperature: Tensor,
+    g: Tree,
+    *,
+    ids: Tensor | None,
+    generator: torch.Generator | None,
+    budget: float | None,
+) -> Tensor:
+    """Class scores (batch, classes), or with a shared prior the blended outputs.
+
+    In evaluation the candidates come in blocks, and memory does not grow with their number. Where gradients are wanted
+    every candidate of every input carries its own, and all of them are in memory at once.
+    """
+    _check(model.prior, temperature)
+    learns = getattr(model.network, "training", False) or torch.is_grad_enabled()
+    with model.searching(g, ids, budget) as (search, landscape):
+        supports = search.support(landscape, generator=generator or model.next_generator())
+        if not learns:
+            return _in_blocks(model.prior, temperature, supports, landscape)
+        support = _joined(supports)
+    with in_its_own_mode(model.network):
+        outputs = _outputs(model, g, support.points, landscape)
+    ranks = ranked(model.prior, outputs)
+    search.learn(landscape, best_of_all(ranks.detach(), support))
+    return combined(model.prior, temperature, ranks, outputs, support.counts)
+
+
+def soft_canonical(
+    model: "Canonicalized",
+    temperature: Tensor,
+    g: Tree,
+    *,
+    ids: Tensor | None,
+    generator: torch.Generator | None,
+    budget: float | None,
+) -> Canonical:
+    """Everything that was found: the chosen form of a soft answer is the one of largest weight."""
+    _check(model.prior, temperature)
+    with model.searching(g, ids, budget) as (search, landscape):
+        support = _joined(search.support(landscape, generator=generator or model.next_generator()))
+        outputs = landscape.outputs(support.points)
+        ranks = ranked(model.prior, outputs)
+        logits = combined(model.prior, temperature, ranks, outputs, support.counts)
+        best = best_of_all(ranks, support)
+        weights = soft_weights(ranks, temperature, counts=support.counts)
+    mask = landscape.space.mask()
+    return Canonical(
+        parameters=best.parameters,
+        scores=model.prior(logits).reshape(best.values.shape),
+        logits=logits,
+        evaluations=landscape.pairs_evaluated / landscape.batch,
+        mask=None if mask is None else map_tensors(lambda leaf: leaf.unsqueeze(1), mask),
+        family=model.family,
+        g=g,
+        determined=landscape.determined,
+        weights=weights,
+        effective_forms=effective_number(weights),
+    )
+
+
+def soft_scores_at_some_forms(
+    model: CanonicalizedModel,
+    temperature: Tensor,
+    g: Tree,
+    residual: Callable[[Tensor], Tensor],
+    forms: float,
+    *,
+    ids: Tensor | None,
+    generator: torch.Generator | None,
+) -> Tensor:
+    r"""Class scores (batch, classes) of which only some forms carry gradients.
+
+    All candidates are scored in evaluation mode. Those with the largest :math:`\sum_d |p_d - y_d|\,w_{di}`, the size of
+    the gradient that reaches a form, are evaluated again with gradients; the others enter as constants.
+
+    Args:
+        residual: from scores (batch, classes) to :math:`|p_d - y_d|`.
+        forms: per input, on average.
+    """
+    with model.searching(g, ids, None) as (search, landscape):
+        support = _joined(search.support(landscape, generator=generator or model.next_generator()))
+        values = landscape.outputs(support.points)
+        weights = soft_weights(values, temperature.detach(), counts=support.counts)
+        scores = soft_maximum(values, temperature.detach(), counts=support.counts)
+        size = (weights * residual(scores)).sum(2).T  # (batch, candidates)
+        size = size / size.amax().clamp(min=torch.finfo(size.dtype).tiny)
+        search.learn(landscape, best_of_all(values, support))
+    chosen = hardest(size, always=torch.zeros_like(size, dtype=torch.bool), count=round(forms * landscape.batch))
+    sample, candidate = chosen.nonzero().unbind(1)
+    outputs = model.outputs_at(g, take(support.points, candidate, sample), sample, landscape)
+    return soft_maximum(values.index_put((candidate, sample), outputs), temperature, counts=support.counts)
+
+
+def ranked(prior: Prior, outputs: Tensor) -> Tensor:
+    """Values (candidates, batch, forms) of outputs (candidates, batch, ...)."""
+    return prior.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
+
+
+def combined(prior: Prior, temperature: Tensor, ranks: Tensor, outputs: Tensor, counts: Tensor | None) -> Tensor:
+    """One answer (batch, ...) from the outputs of all candidates (candidates, batch, ...)."""
+    if not prior.shared:
+        return prior.scores_of(soft_maximum(ranks, temperature, counts=counts))
+    weights = soft_weights(ranks, temperature, counts=counts)
+    return (weights.reshape(weights.shape[:2] + (1,) * (outputs.dim() - 2)) * outputs).sum(0)
+
+
+def best_of_all(ranks: Tensor, support: Support) -> SearchResult:
+    """The candidate of largest value, for every input and form."""
+    counted = ranks if support.counts is None else ranks.masked_fill(~support.counts.unsqueeze(2), -torch.inf)
+    values, index = counted.max(0)
+    sample = torch.arange(values.shape[0], device=values.device).unsqueeze(1)
+    return SearchResult(take(support.points, index, sample), values, exact=True)
+
+
+def _in_blocks(prior: Prior, temperature: Tensor, supports: Iterable[Support], landscape: Landscape) -> Tensor:
+    if not prior.shared:
+        running = RunningSoftMaximum(temperature)
+        for support in supports:
+            running.add(landscape(support.points), support.counts)
+        return prior.scores_of(running.result())
+    blend = RunningBlend(temperature)
+    for support in supports:
+        outputs = landscape.outputs(support.points)
+        blend.add(ranked(prior, outputs), outputs, support.counts)
+    return blend.result()
+
+
+def _outputs(model: "Canonicalized", g: Tree, points: Tree, landscape: Landscape) -> Tensor:
+    """Outputs (candidates, batch, ...) from which gradients flow; equal pairs are evaluated once."""
+    if landscape.fused is not None:
+        by_input = map_tensors(lambda leaf: leaf.transpose(0, 1), points)
+        outputs = landscape.fused.with_gradients(model.network, g, by_input)
+        if outputs is not None:
+            return outputs.transpose(0, 1)
+    count = batch_size(points)
+    owner = owners(landscape.batch, 1, landscape.device, count=count)
+    pairs = model.outputs_at(g, flatten_leading(points, 2), owner, landscape)
+    return pairs.unflatten(0, (count, landscape.batch))
+
+
+def _joined(supports: Iterable[Support]) -> Support:
+    """All candidates of a search in one block."""
+    blocks = list(supports)
+    points = map_tensors(lambda *leaves: torch.cat(leaves), blocks[0].points, *(block.points for block in blocks[1:]))
+    if all(block.counts is None for block in blocks):
+        return Support(points)
+    counts = [
+        torch.ones(batch_size(block.points), len(every), dtype=torch.bool, device=every.device)
+        if block.counts is None
+        else block.counts
+        for block in blocks
+        for every in [next(other.counts[0] for other in blocks if other.counts is not None)]
+    ]
+    return Support(points, torch.cat(counts))
+
+
+def _check(prior: Prior, temperature: Tensor) -> None:
+    if prior.shared and temperature.dim():
+        raise InputError(
+            f"One shared form has one temperature, got {len(temperature)}. "
+            "Hint: temperature=1.0, or the prior ClassScore"
+        )
