@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
 from adacanon.core.canonical import Canonical
+from adacanon.core.checks import CHECK_HINT, check_ids, check_parts, checked_result, other_types, where_not_finite
 from adacanon.core.evaluation import evaluate
 from adacanon.core.evaluation_mode import Network, in_evaluation_mode, in_its_own_mode
 from adacanon.core.family import Family, Searches
@@ -33,9 +34,7 @@ from adacanon.core.pytree import (
 from adacanon.core.soft import Temperature, as_temperature
 from adacanon.core.soft_answers import soft_answers, soft_canonical
 from adacanon.core.undetermined import warn_of_undetermined
-from adacanon.errors import AdacanonError, InputError, ScoreError, ShapeError
-
-_CHECK_HINT = "Hint: check it with adacanon.testing.check_maximizer"
+from adacanon.errors import AdacanonError, InputError, ShapeError
 
 
 class Canonicalized(nn.Module):
@@ -108,7 +107,7 @@ class Canonicalized(nn.Module):
                 f"chunk_size must be a positive number of pairs or None, got {chunk_size}. "
                 "Hint: None chooses by the size of a form"
             )
-        _check_parts(network, family, prior)
+        check_parts(network, family, prior)
         if search is None:
             search, automatic = _searches_of(family)
             training_search = training_search or automatic
@@ -219,7 +218,7 @@ class Canonicalized(nn.Module):
             raise InputError("The batch is empty. Hint: skip empty batches, or set drop_last in the loader")
         for leaf in tensors(g):
             if leaf.is_floating_point() and not bool(leaf.sum().isfinite()) and not bool(leaf.isfinite().all()):
-                raise InputError(_where_not_finite(leaf))
+                raise InputError(where_not_finite(leaf))
         return g
 
     def maximize(
@@ -233,7 +232,7 @@ class Canonicalized(nn.Module):
         """The search's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
         with self.searching(g, ids, budget) as (search, landscape):
             found = search.maximize(landscape, generator=generator or self.next_generator())
-            return _checked(found, landscape), landscape
+            return checked_result(found, landscape), landscape
 
     @contextmanager
     def searching(self, g: Tree, ids: Tensor | None, budget: float | None) -> Iterator[tuple[Maximizer, Landscape]]:
@@ -248,7 +247,7 @@ class Canonicalized(nn.Module):
         ):
             network = in_precision(network, device, precision)
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
-            _check_ids(ids, batch_size(g))
+            check_ids(ids, batch_size(g))
             landscape = Landscape(
                 network, self.family, self.prior, g, chunk_size=self.chunk_size, ids=ids, learning=self.training
             )
@@ -261,7 +260,7 @@ class Canonicalized(nn.Module):
                 error.add_note(f"while {search!r} searched {self.family!r} for a batch of {landscape.batch}")
                 raise
             except RuntimeError as error:  # from the network
-                if note := _other_types(self.network, g):
+                if note := other_types(self.network, g):
                     error.add_note(note)
                 raise
             self._warn_once(landscape)
@@ -308,7 +307,7 @@ class Canonicalized(nn.Module):
     def _check_forms(self, forms: int, classes: int) -> None:
         expected = 1 if self.prior.shared else classes
         if forms != expected:
-            raise ShapeError(f"A search must return {expected} forms per input, got {forms}. {_CHECK_HINT}")
+            raise ShapeError(f"A search must return {expected} forms per input, got {forms}. {CHECK_HINT}")
 
     def _outputs(self, network: Network, g: Tree, u: Tree, owner: Tensor, chunk_size: int | None) -> Tensor:
         """Chunks are for evaluation only: splitting a training batch would split BatchNorm's statistics."""
@@ -328,18 +327,6 @@ def _learns(network: Network) -> bool:
     return getattr(network, "training", False) or torch.is_grad_enabled()
 
 
-def _check_parts(network: Any, family: Any, prior: Any) -> None:
-    if isinstance(network, type) or not callable(network):
-        raise InputError(
-            f"The network must be a module or a function, got {network!r}. "
-            f"Hint: an instance, {getattr(network, '__name__', 'Network')}()"
-        )
-    expected = {"family": (family, Family, "Rotations()"), "prior": (prior or ClassScore(), Prior, "ClassScore()")}
-    for name, (part, kind, example) in expected.items():
-        if not isinstance(part, kind):
-            raise InputError(f"The {name} must be a {kind.__name__}, got {part!r}. Hint: an instance such as {example}")
-
-
 def _searches_of(family: Family) -> Searches:
     searches = family.searches()
     if searches is None:
@@ -357,47 +344,3 @@ def _with_budget(search: Maximizer, budget: float, landscape: Landscape) -> Maxi
     if not budget >= 1:
         raise InputError(f"budget must be at least one evaluation of the network per input, got {budget}")
     return search.with_budget(budget, landscape)
-
-
-def _check_ids(ids: Any, batch: int) -> None:
-    if ids is not None and (not isinstance(ids, Tensor) or ids.shape != (batch,)):
-        came = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
-        raise ShapeError(f"ids must be a tensor with one id per sample, shape ({batch},), got {came}")
-    if ids is not None and ids.is_floating_point():
-        raise InputError(f"ids must be whole numbers, got {ids.dtype}. Hint: ids.long()")
-
-
-def _checked(found: SearchResult, landscape: Landscape) -> SearchResult:
-    if not isinstance(found, SearchResult):
-        raise ShapeError(f"A search must return a SearchResult, got {found!r}. Hint: SearchResult(parameters, values)")
-    values = found.values
-    leading = {tuple(leaf.shape[:2]) for leaf in tensors(found.parameters)}
-    if values.dim() != 2 or values.shape[0] != landscape.batch or leading != {tuple(values.shape)}:
-        raise ShapeError(
-            f"A search must return values (batch, forms) and parameters (batch, forms, *point) for a batch of "
-            f"{landscape.batch}, got values {tuple(values.shape)} and parameters with leading axes {sorted(leading)}. "
-            + _CHECK_HINT
-        )
-    if any(bool(leaf.isnan().any()) for leaf in (values, *tensors(found.parameters))):
-        raise ScoreError(f"A search must return values and parameters that are numbers, got NaN. {_CHECK_HINT}")
-    return found
-
-
-def _other_types(network: Callable[..., Tensor], g: Tree) -> str:
-    """What to say if an input is of another type than the network, as arrays of numpy often are."""
-    parameters = network.parameters() if isinstance(network, nn.Module) else ()
-    own = {p.dtype for p in parameters if p.is_floating_point()}
-    came = {leaf.dtype for leaf in tensors(g) if leaf.is_floating_point()}
-    if not own or came <= own:
-        return ""
-    names = [", ".join(sorted(str(dtype) for dtype in dtypes)) for dtypes in (came, own)]
-    return f"The input is of {names[0]}, the network of {names[1]}. Hint: input.float(), or network.double()"
-
-
-def _where_not_finite(leaf: Tensor) -> str:
-    bad = ~leaf.isfinite()
-    sample = int(bad.flatten(1).any(1).nonzero()[0]) if leaf.dim() > 1 else int(bad.nonzero()[0])
-    return (
-        f"The input must be finite, but a tensor of shape {tuple(leaf.shape)} holds {int(bad.sum())} NaN or infinite "
-        f"values, the first in sample {sample}. Hint: clean or drop such samples before the model sees them"
-    )
