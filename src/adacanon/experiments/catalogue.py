@@ -11,6 +11,7 @@ from adacanon.experiments.clouds.invariance import INVARIANCE
 from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.experiments.clouds.stability import STABILITY
+from adacanon.experiments.clouds.temperature import TEMPERATURE_GRID
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.graphs.tu import TU
 from adacanon.experiments.graphs.tu_ablations import (
@@ -30,7 +31,17 @@ from adacanon.runs.published import read_published
 from adacanon.runs.table import Table
 
 _GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME)
-_CLOUDS = (MODELNET, MODELNET_Z, MODELNET_BACKBONES, SHAPENET, STABILITY, CONTINUITY, INVARIANCE, HELD_OUT)
+_CLOUDS = (
+    MODELNET,
+    MODELNET_Z,
+    MODELNET_BACKBONES,
+    SHAPENET,
+    STABILITY,
+    CONTINUITY,
+    INVARIANCE,
+    HELD_OUT,
+    TEMPERATURE_GRID,
+)
 _IMAGES = (CIFAR, ROTATED_MNIST)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 _PUBLISHED = Path(__file__).with_name("published.json")
