@@ -35,7 +35,7 @@ def rows(records: Path = RECORDS) -> list[measure.Row]:
 
 def _differences(group: list[Cell]) -> measure.Row:
     selected = {"selected epoch": [cell.mean for cell in group]}
-    others = {heading: [cell.also[i] for cell in group] for i, (_, heading) in enumerate(TU.extra_metrics)}
+    others = {heading: [cell.extra_metrics[i] for cell in group] for i, (_, heading) in enumerate(TU.extra_metrics)}
     return {name: _mean_difference(values, group) for name, values in (selected | others).items()}
 
 

@@ -21,9 +21,11 @@ class TestReports:
         for value in (90.0, 92.0, 97.0)
     )
 
-    def summary(self, also: tuple[tuple[str, str], ...] = ()) -> Summary:
+    def summary(self, extra_metrics: tuple[tuple[str, str], ...] = ()) -> Summary:
         expected = {("A", "x"): 3, ("<B>", "x"): 1}
-        return summarise("Title", self.records, expected=expected, published={"A": {"x": [95.0, 0.5]}}, also=also)
+        return summarise(
+            "Title", self.records, expected=expected, published={"A": {"x": [95.0, 0.5]}}, extra_metrics=extra_metrics
+        )
 
     def test_figures_are_means_deviations_and_standard_errors(self) -> None:
         cell = self.summary().cells["A"]["x"]
@@ -44,14 +46,14 @@ class TestReports:
             assert [TABLES[name].comparable(options) for options in (cpu, whole)] == [False, True]
 
     def test_further_metrics_are_means_under_their_headings(self) -> None:
-        summary = self.summary(also=(("epochs", "epochs"), ("unknown", "not there")))
+        summary = self.summary(extra_metrics=(("epochs", "epochs"), ("unknown", "not there")))
         headings, *rows = lines(summary)
         assert headings[-2:] == ("runs", "epochs")
         assert [row[-1] for row in rows] == ["100.00", "–"]
 
     def test_fields_that_no_cell_has_are_left_out(self) -> None:
         records = [{"row": "A", "column": "x", "metrics": {"accuracy": 1.0}, "seconds": 1}]
-        summary = summarise("Title", records, expected={("A", "x"): 1}, published={}, also=(("loss", "loss"),))
+        summary = summarise("Title", records, expected={("A", "x"): 1}, published={}, extra_metrics=(("loss", "loss"),))
         assert lines(summary) == (("method", "ours", "runs"), ("A", "1.00", "1/1"))
         empty = summarise("Title", [], expected={("A", "x"): 1, ("A", "y"): 1}, published={})
         assert lines(empty)[0] == ("method", "column", "ours", "runs")
@@ -61,14 +63,14 @@ class TestReports:
         self, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", str(width))
-        also = tuple((f"m{i}", f"metric {i}") for i in range(9))
+        extra_metrics = tuple((f"m{i}", f"metric {i}") for i in range(9))
         name = "A method with a long name"
         metrics = {"accuracy": 93.25, **{f"m{i}": i + 0.25 for i in range(9)}}
         records = [{"row": name, "column": "x", "metrics": metrics, "seconds": 1}]
-        show_summary(summarise("Title", records, expected={(name, "x"): 1}, published={}, also=also))
+        show_summary(summarise("Title", records, expected={(name, "x"): 1}, published={}, extra_metrics=extra_metrics))
         printed = capsys.readouterr().out
         assert all(f" {value:.2f} " in printed for value in metrics.values())
-        assert all(heading in printed for _, heading in also)
+        assert all(heading in printed for _, heading in extra_metrics)
         assert printed.count(name) == {60: 5, 80: 3, 200: 1}[width]
         assert max(map(len, printed.splitlines())) <= width
 
@@ -81,7 +83,7 @@ class TestReports:
         assert row[1] == shown
 
     def test_json_has_the_promised_shape(self) -> None:
-        found = self.summary(also=(("epochs", "epochs run"),)).as_json()
+        found = self.summary(extra_metrics=(("epochs", "epochs run"),)).as_json()
         assert set(found["A"]["x"]) == {"paper", "mean", "std", "sem", "n", "expected", "epochs run"}
         nothing = dict.fromkeys(("paper", "mean", "std", "sem", "epochs run"))
         assert found["<B>"]["x"] == {**nothing, "n": 0, "expected": 1}

@@ -24,7 +24,7 @@ def lines(summary: Summary) -> tuple[Line, ...]:
     """The names of the fields, and one line of text fields per cell; fields that no cell has are left out, and a table
     with a single column does not repeat its name.
     """
-    headings = ("method", "column", *FIGURES, *summary.also)
+    headings = ("method", "column", *FIGURES, *summary.extra_metrics)
     cells = [(row, column, *fields(cell)) for row, columns in summary.cells.items() for column, cell in columns.items()]
     empty = {"column"} if summary.single else set()
     empty |= {name for name, *values in zip(headings, *cells, strict=True) if set(values) == {NOTHING}} - {OURS}
@@ -43,7 +43,7 @@ def fields(cell: Cell) -> tuple[str, ...]:
         _number(cell.sem),
         NOTHING if cell.difference is None else f"{cell.difference:+.2f}",
         f"{cell.n}/{cell.expected}",
-        *(_number(value) for value in cell.also),
+        *(_number(value) for value in cell.extra_metrics),
     )
 
 

@@ -16,7 +16,7 @@ class Cell:
         mean: over the splits that were run; ``std`` is the spread between splits, ``sem`` the standard error of the
             mean.
         n: splits that were run, of the ``expected`` ones.
-        also: means of further metrics, in the order of the summary's headings.
+        extra_metrics: means of further metrics, in the order of the summary's headings.
         comparable: whether the published figure is for the same task.
     """
 
@@ -27,7 +27,7 @@ class Cell:
     sem: float | None
     n: int
     expected: int
-    also: tuple[float | None, ...] = ()
+    extra_metrics: tuple[float | None, ...] = ()
     comparable: bool = True
 
     @property
@@ -46,7 +46,7 @@ class Summary:
     cells: dict[str, dict[str, Cell]]
     hours: float
     notes: tuple[str, ...]
-    also: tuple[str, ...] = ()
+    extra_metrics: tuple[str, ...] = ()
 
     @property
     def single(self) -> bool:
@@ -67,7 +67,9 @@ class Summary:
         names = ("paper", "mean", "std", "sem", "n", "expected")
 
         def figures(cell: Cell) -> dict[str, Any]:
-            return {name: getattr(cell, name) for name in names} | dict(zip(self.also, cell.also, strict=True))
+            return {name: getattr(cell, name) for name in names} | dict(
+                zip(self.extra_metrics, cell.extra_metrics, strict=True)
+            )
 
         return {row: {column: figures(cell) for column, cell in columns.items()} for row, columns in self.cells.items()}
 
@@ -80,24 +82,24 @@ def summarise(
     published: Mapping[str, Mapping[str, Sequence[float | None]]],
     notes: tuple[str, ...] = (),
     metric: str = "accuracy",
-    also: tuple[tuple[str, str], ...] = (),
+    extra_metrics: tuple[tuple[str, str], ...] = (),
     comparable: bool = True,
 ) -> Summary:
     """Gather the records of a table; ``expected`` says how many runs each (row, column) should have.
 
     Args:
         metric: the figure that is shown with its spread.
-        also: further metrics and their headings, of which the means are shown.
+        extra_metrics: further metrics and their headings, of which the means are shown.
         comparable: whether the paper's figures are for the same task, so that a difference means something.
     """
     cells: dict[str, dict[str, Cell]] = {}
     for (row, column), count in expected.items():
         metrics = [r["metrics"] for r in records if (r["row"], r["column"]) == (row, column)]
-        further = tuple(_mean([m[name] for m in metrics if name in m]) for name, _ in also)
+        further = tuple(_mean([m[name] for m in metrics if name in m]) for name, _ in extra_metrics)
         cell = _cell([m[metric] for m in metrics], count, published.get(row, {}).get(column), further, comparable)
         cells.setdefault(row, {})[column] = cell
     hours = sum(r["seconds"] for r in records) / 3600
-    return Summary(title, cells, hours, notes, tuple(heading for _, heading in also))
+    return Summary(title, cells, hours, notes, tuple(heading for _, heading in extra_metrics))
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -108,7 +110,7 @@ def _cell(
     values: Sequence[float],
     expected: int,
     paper: Sequence[float | None] | None,
-    also: tuple[float | None, ...],
+    extra_metrics: tuple[float | None, ...],
     comparable: bool,
 ) -> Cell:
     std = statistics.stdev(values) if len(values) > 1 else None
@@ -120,6 +122,6 @@ def _cell(
         sem=None if std is None else std / math.sqrt(len(values)),
         n=len(values),
         expected=expected,
-        also=also,
+        extra_metrics=extra_metrics,
         comparable=comparable,
     )

@@ -88,7 +88,7 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
         published=table.published,
         notes=read_notes(file.parent, table.name) if notes is None else notes,
         metric=table.metric,
-        also=table.extra_metrics,
+        extra_metrics=table.extra_metrics,
         comparable=all(table.comparable(run.options()) for run in runs),
     )
 
