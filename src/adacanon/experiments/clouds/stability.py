@@ -143,7 +143,7 @@ def canonical_rotations(learner: Learner, data: RotatedClouds, options: Settings
 def curve(summary: Summary) -> Mapping[int, Cell]:
     """Epoch -> cell, for the epochs that were run."""
     cells = (columns[COLUMN] for columns in summary.cells.values())
-    return {round(cell.also[-1]): cell for cell in cells if cell.also[-1] is not None}
+    return {round(cell.extra_metrics[-1]): cell for cell in cells if cell.extra_metrics[-1] is not None}
 
 
 STABILITY = Table(
