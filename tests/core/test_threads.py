@@ -166,3 +166,12 @@ def test_a_search_in_training_mode_changes_nothing_and_answers_as_in_evaluation_
     assert torch.equal(state, torch.get_rng_state())
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
     torch.testing.assert_close(found.logits, model.eval().canonicalize(clouds).logits, rtol=0, atol=0)
+
+
+def test_a_network_whose_layers_are_lazy_is_searched_in_training_mode() -> None:
+    with torch.random.fork_rng(devices=[]):
+        network = nn.Sequential(nn.Flatten(), nn.LazyLinear(3), nn.Dropout(0.5))
+    objective = Objective(Canonicalized(network, Rotations(), RandomSearch(4))).train()
+    objective(torch.randn(4, 5, 3), torch.tensor([0, 1, 2, 0])).loss.backward()
+    assert network[1].weight.grad is not None
+    assert all(module.training for module in network.modules())

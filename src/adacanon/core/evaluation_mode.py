@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.lazy import LazyModuleMixin
 
 Network = Callable[..., Tensor]
 
@@ -106,7 +107,8 @@ def _twins(modules: list[nn.Module]) -> dict[int, nn.Module] | None:
 def _is_plain(module: nn.Module) -> bool:
     """Whether all that a module is stands in its dictionary."""
     slots = any(getattr(kind, "__slots__", ()) for kind in type(module).__mro__)
-    return "training" in vars(module) and not slots and not isinstance(module, torch.jit.ScriptModule)
+    other = isinstance(module, torch.jit.ScriptModule | LazyModuleMixin)  # a lazy module becomes another class
+    return "training" in vars(module) and not slots and not other
 
 
 def _twinned(value: Any, twins: dict[int, nn.Module], seen: dict[int, Any]) -> Any:
