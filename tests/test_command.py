@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from adacanon import cli
 from adacanon.cli import main
+from adacanon.commands import options, tables
 from adacanon.data.tu import NAMES
 from adacanon.experiments.catalogue import TABLES
 from adacanon.runs.run import Run, Settings
@@ -32,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Run], int]]:
         calls.append((runs, jobs))
         return []
 
-    monkeypatch.setattr(cli, "run_missing", run_missing)
+    monkeypatch.setattr(tables, "run_missing", run_missing)
     monkeypatch.setattr(torch, "set_num_threads", lambda threads: None)
     return calls
 
@@ -46,8 +46,8 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_usual_variable_sets_the_number_of_threads() -> None:
-    assert [cli.threads_of({"OMP_NUM_THREADS": named}) for named in ("3", "2,1", "")] == [3, 2, 2]
-    assert cli.threads_of({}) == 2
+    assert [options.threads_of({"OMP_NUM_THREADS": named}) for named in ("3", "2,1", "")] == [3, 2, 2]
+    assert options.threads_of({}) == 2
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ class TestRun:
         def interrupt(*arguments: object, **options: object) -> list[str]:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(cli, "run_missing", interrupt)
+        monkeypatch.setattr(tables, "run_missing", interrupt)
         assert main(["run", "toy", "--threads", "1", "--results", str(tmp_path)]) == 130
         assert "the same command goes on from there" in capsys.readouterr().err
 

@@ -37,7 +37,8 @@ ALLOWED = {
     | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "runs", "reports"},
     "diagnosis": ENGINE | {"files", "frozen", "images", "points", "reports"},
     "__main__": {"cli"},
-    "cli": {"errors", "files", "data", "diagnosis", "experiments", "reports", "runs"},
+    "commands": {"errors", "files", "data", "diagnosis", "experiments", "reports", "runs"},
+    "cli": {"errors", "commands"},
 }
 CORE_MAY_IMPORT = {"torch", "adacanon"} | set(sys.stdlib_module_names)
 

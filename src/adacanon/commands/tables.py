@@ -1,0 +1,178 @@
+"""Commands on tables: what there is, run, tune, report."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, report_failures, set_threads
+from adacanon.experiments.catalogue import TABLES, table_named
+from adacanon.experiments.data_sets import clouds, graphs
+from adacanon.files import write_whole
+from adacanon.reports.render import to_html, to_markdown
+from adacanon.reports.summary import Summary
+from adacanon.reports.terminal import Progress, show_data_sets, show_progress, show_summary
+from adacanon.runs.run import Run
+from adacanon.runs.runner import run_missing, summary_of
+from adacanon.runs.table import Table, records_by_row
+from adacanon.runs.tuning import TRIALS, tune
+
+
+@dataclass(frozen=True)
+class List:
+    """List the tables with their rows and how many runs have a record, and the data sets with their counts."""
+
+    results: Path = RESULTS
+    """Folder of the records."""
+
+    def __call__(self) -> int:
+        tables = {name: table_named(name, self.results) for name in TABLES}
+        counts = {name: records_by_row(table, _file(self.results, table)) for name, table in tables.items()}
+        show_progress(Progress(name, TABLES[name].title, rows) for name, rows in counts.items())
+        for data_sets in (graphs(), clouds()):
+            show_data_sets(data_sets)
+        return 0
+
+
+@dataclass(frozen=True)
+class Execute:
+    """Run a table: every run that has no record yet is trained and its record appended."""
+
+    table: tyro.conf.Positional[str]
+    """Name of the table, see ``adacanon list``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows, separated by spaces or commas."""
+    columns: tuple[str, ...] = ()
+    """Only these columns of the table, such as data sets, separated by spaces or commas."""
+    splits: int | None = None
+    """This many splits per cell instead of the table's own number."""
+    preset: Preset | None = None
+    """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper. The tables toy,
+    toy-strict, toy-sensitivity, tu-runtime, fast-clouds and fast-graphs have one preset only."""
+    jobs: int = 1
+    """Runs at a time, each in a process with one thread."""
+    threads: int = THREADS
+    """Threads of torch, if there is one job; two, or ``OMP_NUM_THREADS``."""
+    checkpoint_every: float = 10.0
+    """Seconds between two checkpoints of a run."""
+    results: Path = RESULTS
+    """Folder of the records, and of the choices of ``tune`` if it holds any."""
+
+    def __call__(self) -> int:
+        set_threads(self.threads)
+        table, file = _table(self.table, self.results)
+        runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
+        self.results.mkdir(parents=True, exist_ok=True)
+        failures = run_missing(table, runs, file, jobs=self.jobs, checkpoint_every=self.checkpoint_every)
+        if len(failures) < len(runs):
+            show_summary(summary_of(table, runs, file))
+        return report_failures(failures)
+
+
+@dataclass(frozen=True)
+class Tune:
+    """Choose hyperparameters on the validation part, by Optuna studies.
+
+    Choices go to ``chosen.json`` in the folder of the records. ``run`` and ``report`` with the same folder use them
+    from then on, before the choices of the package.
+    """
+
+    table: tyro.conf.Positional[str]
+    """Name of the table, see ``adacanon list``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows, separated by spaces or commas."""
+    columns: tuple[str, ...] = ()
+    """Only these columns of the table, such as data sets, separated by spaces or commas."""
+    trials: int = TRIALS
+    """Trials per row and column."""
+    jobs: int = 1
+    """Studies at a time, each in a process with one thread."""
+    results: Path = RESULTS
+    """Folder of the records and of the choices."""
+
+    def __call__(self) -> int:
+        table, _ = _table(self.table, self.results)
+        rows = table.rows_named(names_of(self.rows)) or table.row_names
+        columns = table.columns_named(names_of(self.columns)) or table.tuned or table.columns
+        self.results.mkdir(parents=True, exist_ok=True)
+        records = self.results / f"{table.name}-tuning.jsonl"
+        chosen = tune(table_named, table.name, rows, columns, records, jobs=self.jobs, trials=self.trials)
+        print(f"The choices: {chosen}")
+        return 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """Show a table from its records: the paper's figures beside ours."""
+
+    table: tyro.conf.Positional[str]
+    """Name of the table, see ``adacanon list``."""
+    rows: tuple[str, ...] = ()
+    """Only these rows, separated by spaces or commas."""
+    columns: tuple[str, ...] = ()
+    """Only these columns of the table, such as data sets, separated by spaces or commas."""
+    splits: int | None = None
+    """This many splits per cell instead of the table's own number."""
+    preset: Preset | None = None
+    """Whose runs are shown, ``cpu`` by default. The tables toy, toy-strict, toy-sensitivity, tu-runtime, fast-clouds
+    and fast-graphs have one preset only."""
+    format: Literal["terminal", "markdown", "html", "json"] = "terminal"
+    """What to print."""
+    json: bool = False
+    """Short for ``--format json``."""
+    output: Path | None = None
+    """Write to this file instead of printing."""
+    results: Path = RESULTS
+    """Folder of the records, and of the choices of ``tune`` if it holds any."""
+
+    def __call__(self) -> int:
+        table, file = _table(self.table, self.results)
+        runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
+        summary = summary_of(table, runs, file)
+        if not file.exists():
+            print(f"There are no records in {file}; see adacanon run --help", file=sys.stderr)
+        text = _rendered(summary, self._format())
+        if text is None:
+            show_summary(summary)
+        elif self.output is None:
+            print(text, end="")
+        else:
+            write_whole(self.output, text.encode())
+        return 0
+
+    def _format(self) -> str:
+        """As asked for, or as the name of the output file says."""
+        if self.json or self.format != "terminal" or self.output is None:
+            return "json" if self.json else self.format
+        return {".html": "html", ".json": "json"}.get(self.output.suffix, "markdown")
+
+
+def _runs(
+    table: Table, rows: tuple[str, ...], columns: tuple[str, ...], splits: int | None, preset: Preset | None
+) -> list[Run]:
+    if preset is not None and len(table.presets) == 1:
+        print(f"{table.name} has one preset only: --preset {preset} changes nothing.", file=sys.stderr)
+    return table.runs(
+        rows=table.rows_named(names_of(rows)),
+        columns=table.columns_named(names_of(columns)),
+        splits=splits,
+        preset=preset or "cpu",
+    )
+
+
+def _table(name: str, results: Path) -> tuple[Table, Path]:
+    table = table_named(name, results)
+    return table, _file(results, table)
+
+
+def _file(results: Path, table: Table) -> Path:
+    return results / f"{table.name}.jsonl"
+
+
+def _rendered(summary: Summary, format: str) -> str | None:
+    if format == "json":
+        return json.dumps(summary.as_json(), indent=2) + "\n"
+    return {"markdown": to_markdown, "html": to_html}[format](summary) if format != "terminal" else None  # type: ignore[operator]
