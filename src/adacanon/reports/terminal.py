@@ -68,15 +68,16 @@ def show_progress(tables: Iterable[Progress]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    tables = list(tables)
+    tables, console = list(tables), Console()
+    first, last = max((len(table.name) for table in tables), default=0), len("10 of 10")
     listing = Table(title="Tables", show_lines=True)
-    listing.add_column("table", min_width=max((len(table.name) for table in tables), default=0))
-    listing.add_column("row", no_wrap=True)  # a name that is too long for the terminal is cut, never the next one
-    listing.add_column("records", no_wrap=True, justify="right", min_width=len("10 of 10"))
+    listing.add_column("table", min_width=first)
+    listing.add_column("row", no_wrap=True, max_width=max(20, console.width - first - last - 10))  # borders are 10 wide
+    listing.add_column("records", no_wrap=True, justify="right", min_width=last)
     for name, title, rows in tables:
         records = "\n".join(f"{done} of {total}" for done, total in rows.values())
         listing.add_row(Text.assemble((name, "bold"), "\n", title), Text("\n".join(rows)), records)
-    Console().print(listing)
+    console.print(listing)
 
 
 class DataSets(NamedTuple):
