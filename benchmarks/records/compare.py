@@ -90,8 +90,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", required=True, metavar="REV", help="the revision to compare with")
     before = renamed(reports_at(parser.parse_args(arguments).before), RENAMES)
-    found = list(differences(before, reports_in(ROOT)))
+    now = reports_in(ROOT)
+    found = list(differences(before, {table: report for table, report in now.items() if table in before}))
+    new = ", ".join(now.keys() - before.keys()) or "none"
     print("\n".join([*found, f"{figures(before)} figures of {len(before)} tables compared, {len(found)} differ"]))
+    print(f"Tables that are new: {new}")
     return 1 if found else 0
 
 
