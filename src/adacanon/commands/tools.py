@@ -7,6 +7,7 @@ from typing import Literal
 import tyro
 
 from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, report_failures, set_threads
+from adacanon.experiments.catalogue import table_named
 from adacanon.experiments.clouds.figures import write_figure
 from adacanon.experiments.import_data import describe_import
 from adacanon.reports.progress import passes_bar
@@ -51,7 +52,7 @@ class Demo:
         from adacanon.experiments.toy.demo import demo
 
         set_threads(self.threads)
-        summary, page, failures = demo(self.folder)
+        summary, page, failures = demo(self.folder, published=table_named("toy").published)
         show_summary(summary)
         print(f"The page with the picture: {page}")
         return report_failures(failures)

@@ -1,5 +1,6 @@
 """The toy problem in a small version, with a page that tells its story."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from adacanon.reports.pages import render
 from adacanon.reports.pictures import data_address
 from adacanon.reports.render import report_values
 from adacanon.reports.summary import Summary
+from adacanon.runs.published import Published
 from adacanon.runs.run import Run
 from adacanon.runs.runner import Failure, run_missing, summary_of
 from adacanon.spaces.orthogonal import Orthogonal
@@ -32,12 +34,16 @@ NOTES = (
 )
 
 
-def demo(folder: Path, *, show: bool = True) -> tuple[Summary, Path, list[Failure]]:
-    """Train every method on the small task and write the page; records of earlier calls are used again."""
+def demo(folder: Path, *, published: Published, show: bool = True) -> tuple[Summary, Path, list[Failure]]:
+    """Train every method on the small task and write the page; records of earlier calls are used again.
+
+    Args:
+        published: the paper's figures for the full task, which the page shows beside ours.
+    """
     file, page = folder / "records.jsonl", folder / "index.html"
     runs = TOY.runs(rows=ROWS_SHOWN, splits=SPLITS, preset="demo")
     failures = run_missing(TOY, runs, file, show=show)
-    summary = summary_of(TOY, runs, file, notes=NOTES)
+    summary = summary_of(replace(TOY, published=published), runs, file, notes=NOTES)
     means = {row: cells["accuracy"].mean for row, cells in summary.cells.items()}
     accuracy = {row: mean for row, mean in means.items() if mean is not None}
     run = next(run for run in runs if run.row == "A-NLSF")
