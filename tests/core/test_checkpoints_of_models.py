@@ -53,8 +53,9 @@ def test_whoever_asks_for_it_may_load_it_all_the_same() -> None:
 
 
 def test_the_number_of_candidates_may_differ() -> None:
-    ours = model(search=RandomSearch(50))
-    ours.load_state_dict(model(search=RandomSearch(4)).state_dict())
+    ours, theirs = model(search=RandomSearch(50)), model(search=RandomSearch(4))
+    ours.load_state_dict(theirs.state_dict())
+    assert torch.equal(ours.network[2].weight, theirs.network[2].weight)
 
 
 def test_other_settings_of_the_family_are_said() -> None:

@@ -59,14 +59,16 @@ class TestLines:
         assert all("clip-path" not in element.attrib for element in group(root, "series-0").iter())
 
     def test_a_value_that_rounding_puts_beyond_the_edge_is_drawn(self) -> None:
-        drawn(Series("a", [(1, 100 + 1e-13), (16, -1e-13)], "#123456", errors=[1, 1]))
+        root = drawn(Series("a", [(1, 100 + 1e-13), (16, -1e-13)], "#123456", errors=[1, 1]))
+        assert len(group(root, "series-0").findall(f".//{SVG}use")) == 2
 
     def test_one_number_of_candidates_is_a_chart_too(self) -> None:
         root = drawn(Series("a", [(4, 50)], "#123456", errors=[3]), x=Axis("K", (4,), logarithmic=True))
         assert len(group(root, "series-0").findall(f".//{SVG}use")) == 1
 
     def test_an_empty_line_is_left_out(self) -> None:
-        drawn(Series("a", [(1, 0), (16, 9)], "#123456"), Series("empty", [], "#654321"))
+        root = drawn(Series("a", [(1, 0), (16, 9)], "#123456"), Series("empty", [], "#654321"))
+        assert len(group(root, "series-0").findall(f".//{SVG}use")) == 2
 
     def test_the_same_chart_gives_the_same_bytes(self) -> None:
         first, second = (

@@ -125,7 +125,7 @@ class Objective(nn.Module):
         g = self.model.prepare(g)
         found, landscape = self.model.maximize(g, ids=ids, generator=generator)
         labels, known = labels_of(found.values, targets)
-        size = torch.where(known, (found.values.sigmoid() - labels).abs(), 0.0)
+        size = self._residual(found.values, targets)
         chosen = hardest(size, always=known & (labels > 0.5), count=round(forms * landscape.batch))
         sample, form = chosen.nonzero().unbind(1)
         outputs = self.model.outputs_at(g, take(found.parameters, sample, form), sample, landscape)

@@ -13,7 +13,7 @@ from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult, Support
 from adacanon.core.model import CanonicalizedModel
 from adacanon.core.prior import Prior
-from adacanon.core.pytree import Tree, batch_size, flatten_leading, map_tensors, owners, take
+from adacanon.core.pytree import Tree, batch_size, flatten_leading, map_tensors, owners, take, tensors
 from adacanon.core.soft import RunningBlend, RunningSoftMaximum, effective_number, soft_maximum, soft_weights
 from adacanon.errors import InputError
 
@@ -168,14 +168,14 @@ def _joined(supports: Iterable[Support]) -> Support:
     points = map_tensors(lambda *leaves: torch.cat(leaves), blocks[0].points, *(block.points for block in blocks[1:]))
     if all(block.counts is None for block in blocks):
         return Support(points)
-    counts = [
-        torch.ones(batch_size(block.points), len(every), dtype=torch.bool, device=every.device)
-        if block.counts is None
-        else block.counts
-        for block in blocks
-        for every in [next(other.counts[0] for other in blocks if other.counts is not None)]
-    ]
-    return Support(points, torch.cat(counts))
+    return Support(points, torch.cat([_counts(block) for block in blocks]))
+
+
+def _counts(support: Support) -> Tensor:
+    """Which candidates count, (candidates, batch), also where all do."""
+    leaf = tensors(support.points)[0]
+    every = torch.ones(leaf.shape[:2], dtype=torch.bool, device=leaf.device)
+    return every if support.counts is None else support.counts
 
 
 def _check(prior: Prior, temperature: Tensor) -> None:

@@ -18,7 +18,7 @@ from adacanon.maximizers import AnchoredSearch
 from adacanon.points import PointNet, Rotations
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
-from adacanon.runs.table import Row, row_named
+from adacanon.runs.table import Row
 from adacanon.training.learner import Learner, looked_up
 from adacanon.training.loop import TrainingControl
 from adacanon.training.schedule import Schedule
@@ -77,7 +77,6 @@ def temperature_of(options: Settings) -> float:
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train for a fixed number of epochs; the shapes held out stand in the place of the test shapes."""
     data, options = modelnet.clouds_of(run), run.options()
-    row_named(ROWS, run.row)
     learner, history = train_seeded(
         run, lambda: build(data, options, seed=run.split), data.split, Schedule.of(options), control
     )
