@@ -4,7 +4,7 @@ from adacanon.core.canonical import Canonical
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.family import Family, Fused
 from adacanon.core.landscape import Landscape
-from adacanon.core.loss import one_vs_rest, predict, probabilities
+from adacanon.core.loss import cross_entropy, one_vs_rest, predict, probabilities
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.objective import LossAndLogits, Objective
 from adacanon.core.prior import ClassScore, Monotone, NegativeEntropy, Prior
@@ -27,6 +27,7 @@ __all__ = [
     "SearchResult",
     "Space",
     "Temperature",
+    "cross_entropy",
     "effective_number",
     "one_vs_rest",
     "predict",

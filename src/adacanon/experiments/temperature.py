@@ -1,0 +1,95 @@
+"""The dial from averaging to maximizing: what a temperature does on clouds, crops, digits and graphs.
+
+Everything is measured on training samples that are held out: defaults follow from this table, and no test sample is
+read for it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from adacanon.core.loss import LOSSES
+from adacanon.experiments.clouds import soft_clouds
+from adacanon.experiments.images import cifar, soft_crops, soft_digits
+from adacanon.runs.run import INFINITE, Run, Settings, Training
+from adacanon.runs.table import Row, Table
+from adacanon.training.loop import TrainingControl
+
+TEMPERATURES: tuple[float | str, ...] = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, INFINITE)
+
+
+def soft_row(temperature: float | str, loss: str, scores: str = "logits", *, learned: bool = False) -> Row:
+    """A network under a soft maximum, whatever it is about."""
+    size = "mean" if temperature == INFINITE else "maximum" if temperature == 0 else f"temperature {temperature:g}"
+    name = f"{size}{' learned' if learned else ''}; {loss}{'' if scores == 'logits' else f' on {scores}'}"
+    own: Settings = {"temperature": temperature, "loss": loss, "scores": scores}
+    return Row(name, "soft", settings=own | ({"learned": True, "temperature_rate": 0.1} if learned else {}))
+
+
+ROWS = (
+    *(soft_row(temperature, loss) for loss, temperature in product(LOSSES, TEMPERATURES)),
+    *(soft_row(temperature, "cross-entropy", "log-probabilities") for temperature in (0.3, 1.0, 3.0)),
+    soft_row(1.0, "cross-entropy", learned=True),
+)
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a column is about.
+
+    Attributes:
+        settings: of all its runs.
+        figures: trains one run and measures it.
+        splits: folds or seeds.
+    """
+
+    settings: Settings
+    figures: Training
+    splits: int
+
+
+FIELDS: dict[str, Field] = {
+    "clouds": Field(soft_clouds.SMALL, soft_clouds.figures, splits=4),
+    "crops": Field(soft_crops.CROPS, soft_crops.figures, splits=3),
+    "digits": Field(soft_digits.DIGITS, soft_digits.figures, splits=2),
+}
+
+
+def settings(row: Row, column: str, preset: str) -> Settings:
+    """What a cell depends on."""
+    return {**FIELDS[column].settings, **row.own_settings(preset)}
+
+
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
+    """Train and measure, each field in its own way."""
+    return FIELDS[run.column].figures(run, control)
+
+
+def prepare(runs: Sequence[Run], *, show: bool) -> None:
+    """Extract the features that the crops need."""
+    crops = [
+        Run.of("cifar", run.row, soft_crops.DATA, run.split, run.options()) for run in runs if run.column == "crops"
+    ]
+    cifar.prepare(crops, show=show)
+
+
+TEMPERATURE = Table(
+    name="temperature",
+    title="Loss, scores and temperature on clouds, crops, digits and graphs: accuracy on samples that are held out",
+    rows=ROWS,
+    columns=tuple(FIELDS),
+    splits=lambda row, column: FIELDS[column].splits,
+    most_splits=12,
+    settings=settings,
+    execute=execute,
+    extra_metrics=(
+        ("calibration_error", "calibration"),
+        ("scaled_calibration_error", "after scaling"),
+        ("changed", "changed"),
+        ("moved", "moved"),
+        ("jump", "jump"),
+        ("effective_forms", "effective forms"),
+    ),
+    presets=("cpu",),
+    prepare=prepare,
+)
