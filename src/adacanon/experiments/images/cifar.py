@@ -49,7 +49,7 @@ ROWS = (
         variant(f"Truncation canonicalization ({windows} windows)", "all", "max", **CANONICALIZED, windows=windows)
         for windows in WINDOWS[1:-1]
     ),
-    variant("Truncation canonicalization", "all", "max", **CANONICALIZED),
+    variant("Truncation canonicalization (paper)", "all", "max", **CANONICALIZED),
 )
 SEEDS = 10
 

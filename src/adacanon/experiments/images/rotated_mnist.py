@@ -26,7 +26,7 @@ ROWS = (
     Row("CNN (C4 maximum)", "not retrained", settings={"angles": 4}),
     Row("CNN (C8 maximum)", "not retrained", settings={"angles": 8}),
     Row("AC-CNN (not retrained)", "not retrained", settings={"angles": ANGLES}),
-    Row("AC-CNN (retrained)", "retrained", settings={"angles": ANGLES, "draws": 12, "forms": 3.0}),
+    Row("AC-CNN (paper)", "retrained", settings={"angles": ANGLES, "draws": 12, "forms": 3.0}),
 )
 EPOCHS = {"cpu": 6, "paper": 30}
 COLUMN = "any angle"
