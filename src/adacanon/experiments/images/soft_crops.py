@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from adacanon.core import effective_number, soft_weights
 from adacanon.experiments.images.cifar import COMMON, PRESETS, split_of
-from adacanon.experiments.images.window_classifier import Softness, WindowClassifier, window_learner
+from adacanon.experiments.images.window_classifier import WindowClassifier, softness_of, window_learner
 from adacanon.experiments.images.window_features import WindowFeatures, images_of, own_features, window_features
-from adacanon.runs.run import Run, Settings, number
+from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.training.calibration import calibration_error, scaled_calibration_error
 from adacanon.training.loop import DataSplit, TrainingControl
@@ -25,11 +25,6 @@ SHIFTED, SHIFT = 200, 2.0
 PATHS, STEPS, FARTHEST = 8, 33, 4.0
 """How many images are shifted, by how many pixels; how many paths of shifts there are, in how many steps and how far.
 """
-
-
-def softness_of(options: Settings) -> Softness:
-    """What settings say about the soft maximum."""
-    return Softness(number(options["temperature"]), options["scores"], options.get("learned", False))
 
 
 def figures(run: Run, control: TrainingControl, column: str = DATA) -> dict[str, float]:

@@ -27,6 +27,9 @@ from adacanon.training.learner import Learner, looked_up
 from adacanon.training.loop import TrainingControl
 from adacanon.training.schedule import Schedule
 
+SOFT: Settings = {"temperature": 1.0, "loss": "cross-entropy", "scores": "logits", "draws": 8}
+"""The rule that was chosen on training digits held out (`temperature`)."""
+
 DIGITS: Settings = {"epochs": 5, "batch": 64, "learning_rate": 2e-3, "cosine": True, "seed": 0}
 DIGITS |= {"train": 3000, "held_out": 2000, "angles": 24, "draws": 8}
 PATHS, STEPS, FARTHEST = 8, 121, 30.0

@@ -11,6 +11,7 @@ from adacanon.core import Temperature, one_vs_rest
 from adacanon.errors import InputError
 from adacanon.experiments.images.window_features import WindowFeatures
 from adacanon.frozen import OverForms
+from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Criterion, Inputs, Learner
 
 Seen = Literal["whole", "centre", "random", "all"]
@@ -38,6 +39,11 @@ class Softness:
         head = linear if self.scores == "logits" else nn.Sequential(linear, nn.LogSoftmax(-1))
         temperature = Temperature(self.temperature, learned=True) if self.learned else self.temperature
         return OverForms(head, temperature=temperature)
+
+
+def softness_of(options: Settings) -> Softness:
+    """What settings say about the soft maximum."""
+    return Softness(number(options["temperature"]), options["scores"], options.get("learned", False))
 
 
 class WindowClassifier(nn.Module):
