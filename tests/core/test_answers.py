@@ -354,6 +354,11 @@ REFUSED = {
         ["LargestScore(axis=2)", "(12, 3)"],
     ),
     "one form of equal weights": (lambda: of_clouds(prior=EqualWeights()), InputError, ["no single best", "inf"]),
+    "one form of equal weights by a temperature of zero": (
+        lambda: of_clouds(prior=EqualWeights(), temperature=Temperature(0.0)),
+        InputError,
+        ["no single best", "inf"],
+    ),
     "temperatures for another number of classes": (
         lambda: of_clouds(temperature=[1.0, 2.0]),
         ShapeError,

@@ -95,7 +95,7 @@ def check_answers(kind: Any, family: "Family", prior: Prior, temperature: Temper
             f"Maps have their channels at axis 1, (pairs, channels, height, width), but the prior is {prior!r}. "
             f"Hint: prior={type(prior).__name__}(axis=1)"
         )
-    if isinstance(prior, EqualWeights) and temperature is None:
+    if isinstance(prior, EqualWeights) and (temperature is None or not bool((temperature() > 0).all())):
         raise InputError(
             "EqualWeights prefers no form, so there is no single best one to choose. "
             "Hint: temperature=float('inf'), the mean over all candidates"
