@@ -11,6 +11,8 @@ from itertools import product
 from adacanon.core.loss import LOSSES
 from adacanon.experiments.clouds import soft_clouds
 from adacanon.experiments.images import cifar, soft_crops, soft_digits
+from adacanon.reports.summary import Summary
+from adacanon.reports.temperature_figure import Curve
 from adacanon.runs.run import INFINITE, Run, Settings, Training
 from adacanon.runs.table import Row, Table
 from adacanon.training.loop import TrainingControl
@@ -71,6 +73,35 @@ def prepare(runs: Sequence[Run], *, show: bool) -> None:
         Run.of("cifar", run.row, soft_crops.DATA, run.split, run.options()) for run in runs if run.column == "crops"
     ]
     cifar.prepare(crops, show=show)
+
+
+SHOWN = (
+    ("accuracy, %", None),
+    ("calibration error, %", "after scaling"),
+    ("change under the symmetry", "moved"),
+    ("largest jump", "jump"),
+)
+"""What the figure shows: heading, and which of the extra metrics."""
+
+Curves = tuple[list[str], dict[str, list[Curve]], list[tuple[str, int | None]]]
+
+
+def curves_of(summary: Summary) -> Curves:
+    """Along the dial, for every column that has records: what :func:`adacanon.reports.temperature_figure.draw` takes.
+
+    The soft maxima of logits alone, by loss.
+    """
+    names = {INFINITE: "mean", 0.0: "max"}
+    metrics = [(heading, None if key is None else summary.extra_metrics.index(key)) for heading, key in SHOWN]
+    panels = {
+        column: [
+            Curve(loss, [summary.cells[soft_row(temperature, loss).name].get(column) for temperature in TEMPERATURES])
+            for loss in LOSSES
+        ]
+        for column in FIELDS
+    }
+    run = {column: curves for column, curves in panels.items() if any(c and c.n for x in curves for c in x.cells)}
+    return [names.get(t, f"{t:g}" if isinstance(t, float) else t) for t in TEMPERATURES], run, metrics
 
 
 TEMPERATURE = Table(

@@ -15,9 +15,9 @@ from adacanon.errors import DataError, InputError, UnknownNameError
 from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet, rotated_clouds, stability
 from adacanon.experiments.clouds import figures as cloud_figures
 from adacanon.experiments.clouds.continuity import CONTINUITY, RANDOM
-from adacanon.experiments.clouds.figures import write_figure
 from adacanon.experiments.clouds.invariance import ALIGNED, INVARIANCE, KINDS, OWN, rotation_errors, searched
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, Course, curve
+from adacanon.experiments.figures import write_figure
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, SampleAndRefine
 from adacanon.reports import continuity_figure
 from adacanon.runs import trained_networks as kept
