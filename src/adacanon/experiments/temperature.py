@@ -28,10 +28,17 @@ def soft_row(temperature: float | str, loss: str, scores: str = "logits", *, lea
     return Row(name, "soft", settings=own | ({"learned": True, "temperature_rate": 0.1} if learned else {}))
 
 
+def all_frames_row(temperature: float | str) -> Row:
+    """On clouds only: principal axes in any order, four forms of a cloud with gradients."""
+    row = soft_row(temperature, "cross-entropy")
+    return Row(f"{row.name}; 24 frames", "soft", settings={**row.settings, "frames": 24, "forms": 4.0})
+
+
 ROWS = (
     *(soft_row(temperature, loss) for loss, temperature in product(LOSSES, TEMPERATURES)),
     *(soft_row(temperature, "cross-entropy", "log-probabilities") for temperature in (0.3, 1.0, 3.0)),
     soft_row(1.0, "cross-entropy", learned=True),
+    *map(all_frames_row, (0.0, 1.0)),
 )
 
 
@@ -55,6 +62,11 @@ FIELDS: dict[str, Field] = {
     "crops": Field(soft_crops.CROPS, soft_crops.figures, splits=3),
     "digits": Field(soft_digits.DIGITS, soft_digits.figures, splits=2),
 }
+
+
+def splits(row: Row, column: str) -> int:
+    """How many folds or seeds a cell has; only clouds have frames."""
+    return 0 if "frames" in row.settings and column != "clouds" else FIELDS[column].splits
 
 
 def settings(row: Row, column: str, preset: str) -> Settings:
@@ -109,7 +121,7 @@ TEMPERATURE = Table(
     title="Loss, scores and temperature on clouds, crops, digits and graphs: accuracy on samples that are held out",
     rows=ROWS,
     columns=tuple(FIELDS),
-    splits=lambda row, column: FIELDS[column].splits,
+    splits=splits,
     most_splits=12,
     settings=settings,
     execute=execute,
