@@ -31,7 +31,7 @@ SOFT: Settings = {"temperature": 1.0, "loss": "cross-entropy", "scores": "logits
 """The rule that was chosen on training digits held out (`temperature`)."""
 
 DIGITS: Settings = {"epochs": 5, "batch": 64, "learning_rate": 2e-3, "cosine": True, "seed": 0}
-DIGITS |= {"train": 3000, "held_out": 2000, "angles": 24, "draws": 8}
+DIGITS |= {"train": 2000, "held_out": 1500, "angles": 24, "draws": 6}
 PATHS, STEPS, FARTHEST = 8, 121, 30.0
 """Digits that are turned step by step, and how far, in degrees."""
 
