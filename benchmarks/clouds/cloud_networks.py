@@ -19,7 +19,7 @@ from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicali
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
 from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
-from adacanon.core import Canonicalized, Objective
+from adacanon.core import Canonicalized, Objective, one_vs_rest
 from adacanon.experiments.clouds.modelnet import MODELNET
 from adacanon.experiments.clouds.searches import searches
 from adacanon.points import (
@@ -96,7 +96,7 @@ def adaptive(row: str, clouds: int) -> Objective:
     options = record.own_settings("cpu")
     search, training_search = searches(options, samples=clouds)
     model = Canonicalized(network, Rotations(), search, training_search=training_search)
-    return Objective(model, forms=options.get("forms"))
+    return Objective(model, loss=one_vs_rest, forms=options.get("forms"))
 
 
 def accuracy(row: str) -> float | None:

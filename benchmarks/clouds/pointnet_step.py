@@ -43,7 +43,8 @@ class OrdinaryPointNet(nn.Module):
 def fast_objective(network: nn.Module, *, draws: int, size: int, samples: int) -> Objective:
     """The training objective with the fast settings."""
     evaluation, training = searches({**FAST, "draws": draws, "size": size}, samples=samples)
-    return Objective(Canonicalized(network, Rotations(), evaluation, training_search=training), forms=FAST["forms"])
+    model = Canonicalized(network, Rotations(), evaluation, training_search=training)
+    return Objective(model, loss=one_vs_rest, forms=FAST["forms"])
 
 
 def steps(

@@ -18,7 +18,7 @@ def actions(network: nn.Module, clouds: Tensor, labels: Tensor) -> dict[str, Cal
     refined = Canonicalized(network, Rotations(), SampleAndRefine(50, steps=3)).eval()
     winners = distinct_winners(searched, clouds)
     winner_labels = torch.zeros(len(winners), dtype=torch.int64)
-    objective, objective_refined = Objective(searched, forms=None), Objective(refined, forms=None)
+    objective, objective_refined = (Objective(model, loss=one_vs_rest) for model in (searched, refined))
     return {
         "plain forward": lambda: _forward(network, clouds),
         "plain forward + backward": lambda: _backward(network, one_vs_rest(network(clouds), labels)),

@@ -25,6 +25,7 @@ from adacanon import (
     RandomSearch,
     SampleAndRefine,
     Temperature,
+    one_vs_rest,
 )
 from adacanon.core import Maximizer
 from adacanon.errors import InputError
@@ -221,7 +222,8 @@ def test_small_cases_run_and_train(search: Maximizer, classes: int, batch: int, 
     logits = model(clouds(batch, dtype=dtype))
     assert logits.shape == (batch, classes)
     assert logits.dtype == dtype
-    Objective(model)(clouds(batch, dtype=dtype), torch.zeros(batch, dtype=torch.int64)).loss.backward()
+    objective = Objective(model, loss=one_vs_rest)
+    objective(clouds(batch, dtype=dtype), torch.zeros(batch, dtype=torch.int64)).loss.backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
 
 

@@ -199,8 +199,10 @@ def test_logits_and_gradients_are_those_of_the_slow_loop(samples: int) -> None:
 
 def test_the_objective_is_the_loss_of_the_model() -> None:
     model = canonicalized().eval()
-    expected = one_vs_rest(model(clouds()), LABELS)
-    torch.testing.assert_close(Objective(model)(clouds(), LABELS).loss, expected)
+    logits = model(clouds())
+    torch.testing.assert_close(Objective(model)(clouds(), LABELS).loss, cross_entropy(logits, LABELS))
+    paper = Objective(model, loss=one_vs_rest)(clouds(), LABELS).loss
+    torch.testing.assert_close(paper, one_vs_rest(logits, LABELS))
     squared = Objective(model, loss=lambda logits, targets: logits.square().sum() + 0 * targets.sum())
     torch.testing.assert_close(squared(clouds(), LABELS).loss, model(clouds()).square().sum())
 

@@ -1,10 +1,12 @@
 """The loss over some forms: that of a search over them, of the size asked for, and exact when it takes all."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
-from adacanon import Canonicalized, GridSearch, Monotone, Objective, one_vs_rest
+from adacanon import Canonicalized, GridSearch, Monotone, Objective, cross_entropy, one_vs_rest
 from adacanon.core.hardest import hardest
 from adacanon.errors import InputError
 from adacanon.points import Rotations
@@ -16,6 +18,10 @@ LABELS = torch.tensor([0, 2, 1, 4])
 
 def model(network: torch.nn.Module | None = None) -> Canonicalized:
     return Canonicalized(network or cloud_network(CLASSES), Rotations(), GridSearch(30))
+
+
+def softmax(scores: Tensor) -> Tensor:
+    return scores.softmax(1)
 
 
 def loss_and_gradient(objective: Objective, targets: Tensor) -> Tensor:
@@ -58,22 +64,25 @@ class TestLoss:
             loss_and_gradient(Objective(model(), forms=None), LABELS),
         )
 
+    @pytest.mark.parametrize(("loss", "probabilities"), [(one_vs_rest, torch.sigmoid), (cross_entropy, softmax)])
     @pytest.mark.parametrize("forms", [1.0, 1.5, 2.0, 3.0])
-    def test_it_is_the_loss_of_a_search_over_the_chosen_forms(self, forms: float) -> None:
+    def test_it_is_the_loss_of_a_search_over_the_chosen_forms(
+        self, forms: float, loss: Callable[..., Tensor], probabilities: Callable[[Tensor], Tensor]
+    ) -> None:
         """Written down plainly."""
         canonicalized = model()
-        loss, logits = Objective(canonicalized, forms=forms)(clouds(BATCH), LABELS)
+        value, logits = Objective(canonicalized, loss=loss, forms=forms)(clouds(BATCH), LABELS)
         canonicalized.draws.zero_()
         found, _ = canonicalized.maximize(clouds(BATCH))
         labels = torch.nn.functional.one_hot(LABELS, CLASSES)
-        size = (found.values.sigmoid() - labels).abs()
+        size = (probabilities(found.values) - labels).abs()
         chosen = hardest(size, always=labels > 0, count=round(forms * BATCH))
         scores = []
         for i, cloud in enumerate(clouds(BATCH)):
             own = torch.stack([cloud @ found.parameters[i, d].T for d in chosen[i].nonzero().flatten()])
             scores.append(canonicalized.network(own).amax(0))
         torch.testing.assert_close(logits, torch.stack(scores))
-        torch.testing.assert_close(loss, one_vs_rest(torch.stack(scores), LABELS))
+        torch.testing.assert_close(value, loss(torch.stack(scores), LABELS))
         assert not logits.requires_grad
 
     def test_scores_are_lower_bounds_and_those_of_true_classes_exact(self) -> None:
@@ -88,7 +97,8 @@ class TestLoss:
 
     def test_incomplete_labels_are_taken(self) -> None:
         targets = torch.tensor([[1, 0, -1, 0, 0], [0, 0, 0, -1, 1], [1, 1, 0, 0, 0], [-1, 0, 0, 0, 0]])
-        assert loss_and_gradient(Objective(model(), forms=2.0), targets).isfinite().all()
+        objective = Objective(model(), loss=one_vs_rest, forms=2.0)
+        assert loss_and_gradient(objective, targets).isfinite().all()
 
     @pytest.mark.parametrize("forms", [1.0, 1.5, 3.0])
     def test_it_evaluates_no_more_forms_than_asked_for(self, forms: float) -> None:
@@ -99,7 +109,7 @@ class TestLoss:
     def test_in_evaluation_the_loss_is_exact(self) -> None:
         objective = Objective(model(), forms=1.0).eval()
         with torch.no_grad():
-            expected = one_vs_rest(objective.model(clouds(BATCH)), LABELS)
+            expected = cross_entropy(objective.model(clouds(BATCH)), LABELS)
             assert torch.equal(objective(clouds(BATCH), LABELS).loss, expected)
 
     def test_settings_that_mean_nothing_are_refused(self) -> None:

@@ -67,7 +67,9 @@ class Canonicalized(nn.Module):
             shared form, and are carried back to the input.
         temperature: :math:`\tau` of soft prior maximization, a dial from the maximum (0, the paper's rule) to the mean
             (infinity): a number, one per class, or a :class:`~adacanon.core.soft.Temperature` that is learned. It needs
-            a search over a finite set of candidates. With a shared prior, answers are blended by their confidence.
+            a search over a finite set of candidates. With a shared prior, answers are blended by their confidence. If
+            left out, the family's (:meth:`Family.temperature`) where its own search and a form per class are used, and
+            0 otherwise.
         chunk_size: pairs per network evaluation in the search; None leaves it to the family, or to the size of a form.
         seed: determines the candidates.
         resample_every: calls in training that share one set of draws. Raise it where sampling candidates is expensive.
@@ -95,7 +97,7 @@ class Canonicalized(nn.Module):
         *,
         prior: Prior | None = None,
         answers: Kind = "invariant",
-        temperature: float | Sequence[float] | Tensor | Temperature = 0.0,
+        temperature: float | Sequence[float] | Tensor | Temperature | None = None,
         training_search: Maximizer | None = None,
         chunk_size: int | None = None,
         seed: int = 0,
@@ -113,9 +115,10 @@ class Canonicalized(nn.Module):
                 "Hint: None chooses by the size of a form"
             )
         check_parts(network, family, prior)
+        automatic = search is None
         if search is None:
-            search, automatic = _searches_of(family)
-            training_search = training_search or automatic
+            search, in_training = _searches_of(family)
+            training_search = training_search or in_training
         search = as_maximizer(search)
         training_search = None if training_search is None else as_maximizer(training_search)
         self.network = network
@@ -124,6 +127,8 @@ class Canonicalized(nn.Module):
         self.training_search = training_search
         self.search_state = nn.ModuleList(_search_state(search, training_search))
         self.prior = ClassScore() if prior is None else prior
+        if temperature is None:
+            temperature = family.temperature() if automatic and prior is None else 0.0
         self.temperature = as_temperature(temperature)
         check_answers(answers, family, self.prior, self.temperature)
         self.answers = answers

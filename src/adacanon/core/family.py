@@ -118,6 +118,13 @@ class Family(ABC):
         """The searches that are used where none is named, or None if one must be."""
         return None
 
+    def temperature(self) -> float:
+        """The temperature that goes with :meth:`searches` for class scores, where neither is named; 0 is the maximum.
+
+        A family whose default is another one has it from samples that were held out (``docs/temperature.md``).
+        """
+        return 0.0
+
     def anchor(self, g: Tree) -> Tree | None:
         """Transformations (batch, count, *point) that move with the input, or None if there are none."""
         return None

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.core.hardest import hardest
-from adacanon.core.loss import labels_of, one_vs_rest
+from adacanon.core.loss import cross_entropy, labels_of, one_vs_rest
 from adacanon.core.model import CanonicalizedModel
 from adacanon.core.prior import ClassScore
 from adacanon.core.pytree import take
@@ -47,7 +47,7 @@ class Objective(nn.Module):
 
     Args:
         model: the canonicalized network.
-        loss: from outputs and targets to a scalar.
+        loss: from outputs and targets to a scalar; ``one_vs_rest`` is the paper's, and takes several labels per input.
         forms: forms per input in the pass with gradients, on average; None takes all. Needs class labels as targets
             and the prior ``ClassScore``.
 
@@ -66,7 +66,7 @@ class Objective(nn.Module):
         self,
         model: CanonicalizedModel,
         *,
-        loss: Callable[[Tensor, Tensor], Tensor] = one_vs_rest,
+        loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
         forms: float | None = None,
     ) -> None:
         super().__init__()

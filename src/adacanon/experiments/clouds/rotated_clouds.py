@@ -68,7 +68,7 @@ def canonicalized(
 ) -> Learner:
     """A network under rotations, trained one-vs-rest."""
     model = Canonicalized(network, Rotations(), search, training_search=training_search, seed=seed)
-    inputs, objective = looked_up(data.points), Objective(model, forms=forms)
+    inputs, objective = looked_up(data.points), Objective(model, loss=one_vs_rest, forms=forms)
     return Learner(model, data.labels, inputs, one_vs_rest, data.for_training, objective)
 
 

@@ -69,7 +69,7 @@ def canonicalized(
 ) -> Learner:
     """A network under rotations, trained one-vs-rest."""
     model = Canonicalized(network, FAMILY, search, training_search=training_search)
-    objective = Objective(model, forms=forms)
+    objective = Objective(model, loss=one_vs_rest, forms=forms)
     return Learner(model, data.labels, looked_up(data.images), one_vs_rest, objective=objective)
 
 
