@@ -207,3 +207,7 @@ class EqualWeights(Prior):
     def __call__(self, outputs: Tensor) -> Tensor:
         rows = outputs.flatten(1) if outputs.dim() > 1 else outputs.unsqueeze(1)
         return torch.where(rows.isnan().any(1, keepdim=True), torch.nan, torch.zeros_like(rows[:, :1]))
+
+
+SHARED: dict[str, Prior] = {"largest score": LargestScore(), "log-sum-exp": LogSumExp()}
+"""Priors with one form for all classes, by the names that settings of experiments give them."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from adacanon.core.loss import LOSSES
+from adacanon.core.shared_priors import SHARED
 from adacanon.experiments.clouds import soft_clouds
 from adacanon.experiments.images import cifar, soft_crops, soft_digits
 from adacanon.reports.summary import Summary
@@ -28,6 +29,12 @@ def soft_row(temperature: float | str, loss: str, scores: str = "logits", *, lea
     return Row(name, "soft", settings=own | ({"learned": True, "temperature_rate": 0.1} if learned else {}))
 
 
+def one_form_row(prior: str) -> Row:
+    """One form for all classes: one search instead of one for each class, and one form in the pass with gradients."""
+    own: Settings = {"temperature": 0.0, "loss": "cross-entropy", "scores": "logits", "prior": prior}
+    return Row(f"one form by {prior}; cross-entropy", "soft", settings=own)
+
+
 def all_frames_row(temperature: float | str) -> Row:
     """On clouds only: principal axes in any order, four forms of a cloud with gradients."""
     row = soft_row(temperature, "cross-entropy")
@@ -39,6 +46,7 @@ ROWS = (
     *(soft_row(temperature, "cross-entropy", "log-probabilities") for temperature in (0.3, 1.0, 3.0)),
     soft_row(1.0, "cross-entropy", learned=True),
     *map(all_frames_row, (0.0, 1.0)),
+    *map(one_form_row, SHARED),
 )
 
 
@@ -65,8 +73,9 @@ FIELDS: dict[str, Field] = {
 
 
 def splits(row: Row, column: str) -> int:
-    """How many folds or seeds a cell has; only clouds have frames."""
-    return 0 if "frames" in row.settings and column != "clouds" else FIELDS[column].splits
+    """How many folds or seeds a cell has; only clouds have frames, and crops have no shared form."""
+    absent = ("frames" in row.settings and column != "clouds") or ("prior" in row.settings and column == "crops")
+    return 0 if absent else FIELDS[column].splits
 
 
 def settings(row: Row, column: str, preset: str) -> Settings:

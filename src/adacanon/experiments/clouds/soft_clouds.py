@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from adacanon.core import Canonicalized, Objective, Temperature
 from adacanon.core.loss import LOSSES
+from adacanon.core.shared_priors import SHARED
 from adacanon.experiments.clouds.invariance_errors import (
     crossing_paths,
     invariance_errors,
@@ -70,10 +71,12 @@ def small_network(data: RotatedClouds, options: Settings) -> nn.Module:
 
 def soft_learner(network: nn.Module, data: RotatedClouds, options: Settings, *, seed: int = 0) -> Learner:
     """A network under a soft maximum. The settings name ``temperature``, ``loss``, ``scores``, ``frames``, and perhaps
-    ``forms``, those of a cloud that carry gradients, and ``learned``, whether the temperature is.
+    ``forms``, those of a cloud that carry gradients, ``learned``, whether the temperature is, and ``prior``, one for a
+    form that all classes share.
     """
     if options["scores"] == "log-probabilities":
         network = nn.Sequential(network, nn.LogSoftmax(1))
+    prior = SHARED[options["prior"]] if "prior" in options else None
     model = Canonicalized(
         network,
         Rotations(),
@@ -81,6 +84,7 @@ def soft_learner(network: nn.Module, data: RotatedClouds, options: Settings, *, 
         temperature=Temperature(number(options["temperature"]), learned=True)
         if options.get("learned")
         else number(options["temperature"]),
+        prior=prior,
         seed=seed,
     )
     loss = LOSSES[options["loss"]]

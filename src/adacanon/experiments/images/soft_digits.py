@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from adacanon.core import Canonicalized, Objective, Temperature
 from adacanon.core.loss import LOSSES
+from adacanon.core.shared_priors import SHARED
 from adacanon.data.images import ImageDataset
 from adacanon.experiments.images.rotated_digits import (
     FAMILY,
@@ -65,16 +66,19 @@ def figures(run: Run, control: TrainingControl) -> dict[str, float]:
 
 def soft_learner(network: nn.Module, data: RotatedDigits, options: Settings) -> Learner:
     """A network under a soft maximum over angles, random ones in training and equally spaced ones in evaluation. The
-    settings name ``temperature``, ``loss``, ``scores``, ``angles``, ``draws``, and perhaps ``forms`` and ``learned``.
+    settings name ``temperature``, ``loss``, ``scores``, ``angles``, ``draws``, and perhaps ``forms``, ``learned`` and
+    ``prior``.
     """
     if options["scores"] == "log-probabilities":
         network = nn.Sequential(network, nn.LogSoftmax(1))
     temperature = number(options["temperature"])
+    prior = SHARED[options["prior"]] if "prior" in options else None
     model = Canonicalized(
         network,
         FAMILY,
         GridSearch(options["angles"]),
         training_search=RandomSearch(options["draws"]),
+        prior=prior,
         temperature=Temperature(temperature, learned=True) if options.get("learned") else temperature,
     )
     loss = LOSSES[options["loss"]]
