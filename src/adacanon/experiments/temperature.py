@@ -35,6 +35,12 @@ def one_form_row(prior: str) -> Row:
     return Row(f"one form by {prior}; cross-entropy", "soft", settings=own)
 
 
+def windows_row(drawn: int) -> Row:
+    """On crops only: more or fewer windows of an image in a step of training."""
+    row = soft_row(3.0, "cross-entropy")
+    return Row(f"{row.name}; {drawn} windows", "soft", settings={**row.settings, "drawn": drawn})
+
+
 def all_frames_row(temperature: float | str) -> Row:
     """On clouds only: principal axes in any order, four forms of a cloud with gradients."""
     row = soft_row(temperature, "cross-entropy")
@@ -46,6 +52,7 @@ ROWS = (
     *(soft_row(temperature, "cross-entropy", "log-probabilities") for temperature in (0.3, 1.0, 3.0)),
     soft_row(1.0, "cross-entropy", learned=True),
     *map(all_frames_row, (0.0, 1.0)),
+    *map(windows_row, (2, 4, 16, 55)),
     *map(one_form_row, SHARED),
 )
 
@@ -67,15 +74,17 @@ class Field:
 
 FIELDS: dict[str, Field] = {
     "clouds": Field(soft_clouds.SMALL, soft_clouds.figures, splits=4),
-    "crops": Field(soft_crops.CROPS, soft_crops.figures, splits=2),
+    "crops": Field(soft_crops.CROPS, soft_crops.figures, splits=4),
+    "crops, 100 classes": Field({**soft_crops.CROPS, "data": "CIFAR-100"}, soft_crops.figures, splits=4),
     "digits": Field(soft_digits.DIGITS, soft_digits.figures, splits=2),
 }
 
 
 def splits(row: Row, column: str) -> int:
-    """How many folds or seeds a cell has; only clouds have frames, and crops have no shared form."""
-    absent = ("frames" in row.settings and column != "clouds") or ("prior" in row.settings and column == "crops")
-    return 0 if absent else FIELDS[column].splits
+    """How many folds or seeds a cell has; only clouds have frames, only crops windows, and crops no shared form."""
+    crops = column.startswith("crops")
+    absent = {"frames": column != "clouds", "drawn": not crops, "prior": crops}
+    return 0 if any(absent.get(name) for name in row.settings) else FIELDS[column].splits
 
 
 def settings(row: Row, column: str, preset: str) -> Settings:
@@ -90,9 +99,8 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
 
 def prepare(runs: Sequence[Run], *, show: bool) -> None:
     """Extract the features that the crops need."""
-    crops = [
-        Run.of("cifar", run.row, soft_crops.DATA, run.split, run.options()) for run in runs if run.column == "crops"
-    ]
+    options = [(run, run.options()) for run in runs]
+    crops = [Run.of("cifar", run.row, own["data"], run.split, own) for run, own in options if "data" in own]
     cifar.prepare(crops, show=show)
 
 

@@ -19,49 +19,43 @@ from adacanon.training.calibration import calibration_error, scaled_calibration_
 from adacanon.training.loop import DataSplit, TrainingControl
 from adacanon.training.schedule import Schedule
 
-DATA = "CIFAR-10"
-CROPS: Settings = {**COMMON, **PRESETS["cpu"], "learning_rate": 3e-3, "cosine": True}
+CROPS: Settings = {"data": "CIFAR-10", **COMMON, **PRESETS["cpu"], "learning_rate": 3e-3, "cosine": True, "drawn": 8}
 SHIFTED, SHIFT = 200, 2.0
 PATHS, STEPS, FARTHEST = 8, 33, 4.0
 """How many images are shifted, by how many pixels; how many paths of shifts there are, in how many steps and how far.
 """
 
 
-def figures(run: Run, control: TrainingControl, column: str = DATA) -> dict[str, float]:
+def figures(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train on nine tenths of the training images, and measure on the last: the last epoch, nothing is chosen."""
     options = run.options()
-    data = window_features(column, options)
+    data = window_features(options["data"], options)
     train, held_out = _held_out(data, run.split, options)
     split = DataSplit(train, train[:0], held_out)
 
     def build() -> Any:
         linear = nn.Linear(data.features.shape[-1], len(data.class_names))
-        named = {"seen": "all", "tested": "soft", "loss": options["loss"], "windows": options["windows"]}
-        return window_learner(data, linear, softness=softness_of(options), **named)
+        named = {name: options[name] for name in ("loss", "windows", "drawn")}
+        return window_learner(data, linear, seen="some", tested="soft", softness=softness_of(options), **named)
 
     learner, history = train_seeded(run, build, split, Schedule.of(options), control)
     module, labels = learner.module.eval(), data.labels[held_out]
     assert isinstance(module, WindowClassifier)
-    scores, forms = _scores(module, data.features[held_out], options)
+    scores, forms = _scores(module, data.features[held_out])
     unit = float(scores.std(0).mean().clamp(min=1e-12))
-    found = {
+    moved, on_paths = shifted_features(options["data"], options)
+    before, after = (_scores(module, features)[0] for features in (data.features[:SHIFTED], moved))
+    on_the_way = _scores(module, on_paths)[0].unflatten(0, (PATHS, STEPS))
+    return {
         "accuracy": 100 * float((scores.argmax(1) == labels).double().mean()),
         "calibration_error": calibration_error(scores, labels),
         "scaled_calibration_error": scaled_calibration_error(scores, labels),
-        "effective_forms": forms,
-        "train_loss": history.loss,
-        "seconds": history.seconds,
-    }
-    if column != DATA:
-        return found
-    shifted, on_paths = shifted_features(column, options)
-    before = _scores(module, data.features[:SHIFTED], options)[0]
-    after = _scores(module, shifted, options)[0]
-    on_the_way = _scores(module, on_paths, options)[0].unflatten(0, (PATHS, STEPS))
-    return found | {
         "changed": 100 * float((after.argmax(1) != before.argmax(1)).double().mean()),
         "moved": float((after - before).abs().mean()) / unit,
         "jump": float(on_the_way.diff(dim=1).abs().amax((1, 2)).mean()) / unit,
+        "effective_forms": forms,
+        "train_loss": history.loss,
+        "seconds": history.seconds,
     }
 
 
@@ -93,7 +87,7 @@ def _held_out(data: WindowFeatures, seed: int, options: Settings) -> tuple[Tenso
 
 
 @torch.no_grad()
-def _scores(module: WindowClassifier, features: Tensor, options: Settings) -> tuple[Tensor, float]:
+def _scores(module: WindowClassifier, features: Tensor) -> tuple[Tensor, float]:
     """Scores of images, and how many windows decide that of the predicted class, on average."""
     assert module.soft is not None
     temperature = 0.0 if module.soft.temperature is None else module.soft.temperature()

@@ -14,7 +14,7 @@ from adacanon.frozen import OverForms
 from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Criterion, Inputs, Learner
 
-Seen = Literal["whole", "centre", "random", "all"]
+Seen = Literal["whole", "centre", "random", "some", "all"]
 Tested = Literal["whole", "centre", "mean", "max", "soft"]
 CRITERIA: dict[str, Criterion] = {"cross-entropy": functional.cross_entropy, "one-vs-rest": one_vs_rest}
 
@@ -82,22 +82,26 @@ def window_learner(
     loss: str,
     windows: int,
     centre: int = 0,
+    drawn: int = 1,
     softness: Softness | None = None,
 ) -> Learner:
     """A linear classifier, by what it sees.
 
     Args:
-        seen: in training: the whole image, the centre, one window at random for every image and epoch, or all windows.
+        seen: in training: the whole image, the centre, one window at random for every image and epoch, ``drawn`` of
+            them, or all windows.
         tested: the whole image, the centre, or the mean, the maximum or a soft maximum over all windows.
         loss: "cross-entropy" or "one-vs-rest".
         windows: use this many windows, largest first; the first one is the whole image.
         centre: the index of the window that is the centre.
+        drawn: how many windows of an image are drawn, each at most once.
         softness: of the soft maximum.
     """
     one: dict[str, Inputs] = {
         "whole": lambda index: (data.features[index, 0],),
         "centre": lambda index: (data.features[index, centre],),
         "random": lambda index: (data.features[index, torch.randint(windows, (len(index),))],),
+        "some": lambda index: (data.features[index.unsqueeze(1), some_of(windows, drawn, len(index))],),
     }
 
     def every(index: Tensor) -> tuple[Tensor]:
@@ -105,6 +109,11 @@ def window_learner(
 
     module = WindowClassifier(linear, softness or ("mean" if tested == "mean" else "max"))
     return Learner(module, data.labels, one.get(tested, every), CRITERIA[loss], one.get(seen, every))
+
+
+def some_of(windows: int, drawn: int, images: int) -> Tensor:
+    """Indices (images, drawn) of windows, drawn without repetition for every image."""
+    return torch.rand(images, windows).argsort(1)[:, :drawn]
 
 
 def central_window(windows: Tensor, side: int, *, pixels: int) -> int:
