@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, RandomSearch, SampleAndRefine
+from adacanon import AnchoredSearch, Canonicalized, CoarseToFine, NegativeEntropy, RandomSearch, SampleAndRefine
 from adacanon.errors import InputError
 from adacanon.graphs import BandRotations, uniform
 from adacanon.graphs.spectral_mlp import SpectralMLP
@@ -55,6 +55,24 @@ def test_bands_get_sample_and_refine() -> None:
     model = Canonicalized(SpectralMLP(4, 2, classes=3), BandRotations(uniform(2), rows=2))
     search = SampleAndRefine(candidates=32, steps=1, step_size=10.0)
     assert (model.search, model.training_search) == (search, replace(search, low_precision=True))
+
+
+class Warm(Rotations):
+    """With a temperature of its own."""
+
+    def temperature(self) -> float:
+        return 0.5
+
+
+def test_the_temperature_of_a_family_goes_with_its_own_search_and_a_form_per_class() -> None:
+    own = Canonicalized(PointNet(5), Warm())
+    assert own.temperature is not None
+    assert float(own.temperature()) == 0.5
+    for options in ({"search": RandomSearch(4)}, {"prior": NegativeEntropy()}, {"temperature": 0.0}):
+        assert Canonicalized(PointNet(5), Warm(), **options).temperature is None
+    named = Canonicalized(PointNet(5), Warm(), RandomSearch(4), temperature=2.0).temperature
+    assert named is not None
+    assert float(named()) == 2
 
 
 def test_a_family_without_a_search_of_its_own_needs_one() -> None:

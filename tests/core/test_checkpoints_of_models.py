@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from adacanon import Canonicalized, GridSearch, Objective, RandomSearch, SampleAndRefine
+from adacanon import Canonicalized, GridSearch, Objective, RandomSearch, SampleAndRefine, Temperature
 from adacanon.core import Family
 from adacanon.errors import InputError
 from adacanon.families import Composition
@@ -35,6 +35,18 @@ def test_another_model_is_refused_and_nothing_is_loaded(other: str) -> None:
     theirs, ours = OTHERS[other], model(seed=7)
     before = {name: value.clone() for name, value in ours.state_dict().items()}
     with pytest.raises(InputError, match="belongs to another model"):
+        ours.load_state_dict(theirs.state_dict())
+    assert all(torch.equal(value, before[name]) for name, value in ours.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("saved", "own", "hint"),
+    [(1.0, 0.0, r"temperature=1\.0"), (0.0, 1.0, "temperature=0"), (Temperature(2.0, learned=True), 0.0, r"2\.0")],
+)
+def test_a_maximum_is_not_taken_for_a_soft_maximum(saved: Any, own: float, hint: str) -> None:
+    theirs, ours = model(temperature=saved), model(temperature=own, seed=7)
+    before = {name: value.clone() for name, value in ours.state_dict().items()}
+    with pytest.raises(InputError, match=hint):
         ours.load_state_dict(theirs.state_dict())
     assert all(torch.equal(value, before[name]) for name, value in ours.state_dict().items())
 

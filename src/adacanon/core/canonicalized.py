@@ -32,7 +32,7 @@ from adacanon.core.pytree import (
     take,
     tensors,
 )
-from adacanon.core.soft import Temperature, as_temperature
+from adacanon.core.soft import Temperature, as_temperature, compare_temperatures
 from adacanon.core.soft_answers import soft_answers, soft_canonical
 from adacanon.core.undetermined import warn_of_undetermined
 from adacanon.errors import AdacanonError, InputError, ShapeError
@@ -148,6 +148,7 @@ class Canonicalized(nn.Module):
         key = f"{prefix}{_EXTRA_STATE_KEY_SUFFIX}"
         if key in state_dict:
             compare_names(unpacked(state_dict[key]), unpacked(self.get_extra_state()), key=key)
+            compare_temperatures(state_dict, f"{prefix}temperature.", self.temperature)
         else:  # written by an older version, or the caller has removed it
             warnings.warn(
                 f"The checkpoint does not name its family and search, and is loaded into {self.family!r}. "

@@ -10,7 +10,7 @@ weight :math:`w_i = \mu_i \exp(v_i/\tau) / \sum_j \mu_j \exp(v_j/\tau)`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -229,6 +229,22 @@ def _temperature_of(values: Tensor, temperature: Tensor | float) -> Tensor:
             f"{tau.shape[-1]}. Hint: a single number for all classes"
         )
     return tau
+
+
+def compare_temperatures(state: Mapping[str, Tensor], prefix: str, own: Temperature | None) -> None:
+    """Refuse the checkpoint of a maximum for a model with a temperature, and the other way round."""
+    saved = [key for key in state if key.startswith(prefix)]
+    if saved and own is None:
+        value = state[saved[0]].exp() if saved[0].endswith("logarithm") else state[saved[0]]
+        raise InputError(
+            f"The checkpoint has the temperature {value.tolist()}, the model takes the maximum. "
+            f"Hint: Canonicalized(..., temperature={value.tolist()})"
+        )
+    if own is not None and not saved:
+        raise InputError(
+            f"The checkpoint is that of a maximum, without a temperature; the model has {own().tolist()}. "
+            "Hint: Canonicalized(..., temperature=0)"
+        )
 
 
 def _measure(values: Tensor, counts: Tensor | None) -> Tensor:

@@ -35,6 +35,12 @@ def one_form_row(prior: str) -> Row:
     return Row(f"one form by {prior}; cross-entropy", "soft", settings=own)
 
 
+def few_forms_row(forms: float) -> Row:
+    """On clouds only: some forms of a cloud carry gradients, the others enter as constants."""
+    row = soft_row(1.0, "cross-entropy")
+    return Row(f"{row.name}; gradients at {forms:g} forms", "soft", settings={**row.settings, "forms": forms})
+
+
 def windows_row(drawn: int) -> Row:
     """On crops only: more or fewer windows of an image in a step of training."""
     row = soft_row(3.0, "cross-entropy")
@@ -52,6 +58,7 @@ ROWS = (
     *(soft_row(temperature, "cross-entropy", "log-probabilities") for temperature in (0.3, 1.0, 3.0)),
     soft_row(1.0, "cross-entropy", learned=True),
     *map(all_frames_row, (0.0, 1.0)),
+    few_forms_row(2.0),
     *map(windows_row, (2, 4, 16, 55)),
     *map(one_form_row, SHARED),
 )
@@ -81,9 +88,9 @@ FIELDS: dict[str, Field] = {
 
 
 def splits(row: Row, column: str) -> int:
-    """How many folds or seeds a cell has; only clouds have frames, only crops windows, and crops no shared form."""
+    """How many folds or seeds a cell has; only clouds have frames and few forms, only crops windows."""
     crops = column.startswith("crops")
-    absent = {"frames": column != "clouds", "drawn": not crops, "prior": crops}
+    absent = {"frames": column != "clouds", "forms": column != "clouds", "drawn": not crops, "prior": crops}
     return 0 if any(absent.get(name) for name in row.settings) else FIELDS[column].splits
 
 
