@@ -57,7 +57,7 @@ ROWS = (
     *(soft_row(temperature, loss) for loss, temperature in product(LOSSES, TEMPERATURES)),
     *(soft_row(temperature, "cross-entropy", "log-probabilities") for temperature in (0.3, 1.0, 3.0)),
     soft_row(1.0, "cross-entropy", learned=True),
-    *map(all_frames_row, (0.0, 1.0)),
+    *map(all_frames_row, (0.0, 0.3, 1.0)),
     few_forms_row(2.0),
     *map(windows_row, (2, 4, 16, 55)),
     *map(one_form_row, SHARED),

@@ -10,12 +10,13 @@ from benchmarks.images import cifar_crops
 from torch import Tensor, nn
 
 from adacanon import Canonicalized, GridSearch
+from adacanon.core import soft_maximum
 from adacanon.data.images import ImageDataset, Images
 from adacanon.errors import DataError, InputError
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.images import chosen_crops, cifar, pretrained, window_features
 from adacanon.experiments.images.cifar import CIFAR, build, execute, split_of
-from adacanon.experiments.images.window_classifier import WindowClassifier, central_window
+from adacanon.experiments.images.window_classifier import WindowClassifier, central_window, some_of
 from adacanon.experiments.images.window_features import WindowFeatures
 from adacanon.images import ResNet18, Windows
 from adacanon.reports.crops_figure import draw
@@ -264,3 +265,45 @@ def _backbone_with_head() -> nn.Module:
             return self.fc(self.features(images))
 
     return WithHead()
+
+
+def test_eight_crops_are_eight_samples(backbone: TinyBackbone) -> None:
+    """Every crop has a loss of its own; in the test their probabilities are averaged."""
+    data = window_features.window_features("CIFAR-10", options_of("Vanilla"))
+    options = options_of("Eight random crops + test-time mean")
+    learner = build(data, options)
+    index = torch.arange(6)
+    learner.module.train()
+    torch.manual_seed(3)
+    loss = learner.loss(index)
+    torch.manual_seed(3)
+    (features,) = learner.training_inputs(index)  # type: ignore[misc]
+    assert features.shape[:2] == (6, 8)
+    assert isinstance(learner.module, WindowClassifier)
+    scores = learner.module.linear(features.float())
+    slow = [
+        nn.functional.cross_entropy(s, y) for image, y in zip(scores, data.labels[index], strict=True) for s in image
+    ]
+    torch.testing.assert_close(loss, torch.stack(slow).mean())
+    learner.module.eval()
+    every = learner.module.linear(data.features[index].float()).softmax(-1).mean(1).log()
+    torch.testing.assert_close(learner.scores(index), every)
+
+
+def test_the_soft_row_draws_windows_in_training_and_takes_all_in_the_test(backbone: TinyBackbone) -> None:
+    data = window_features.window_features("CIFAR-10", options_of("Vanilla"))
+    learner = build(data, options_of("Truncation canonicalization (soft)"))
+    index = torch.arange(5)
+    (seen,), (again,) = (learner.training_inputs(index) for _ in range(2))  # type: ignore[misc]
+    assert seen.shape[:2] == (5, 8)
+    assert not torch.equal(seen, again)
+    assert isinstance(learner.module, WindowClassifier)
+    every = learner.module.linear(data.features[index].float()).transpose(0, 1)
+    torch.testing.assert_close(learner.scores(index), soft_maximum(every, 3.0))
+
+
+@pytest.mark.parametrize("drawn", [1, 8, 55])
+def test_no_window_is_drawn_twice(drawn: int) -> None:
+    windows = some_of(55, drawn, 20)
+    assert windows.shape == (20, drawn)
+    assert all(len(set(row)) == drawn and max(row) < 55 for row in windows.tolist())

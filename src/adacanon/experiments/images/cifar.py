@@ -54,6 +54,7 @@ ROWS = (
     variant("Test-time max", "whole", "max"),
     variant("Random crops + test-time mean", "random", "mean", **CROPS),
     variant("Random crops + test-time max", "random", "max", **CROPS),
+    variant("Eight random crops + test-time mean", "each", "mean", **CROPS, drawn=8),
     *(
         variant(f"Truncation canonicalization ({windows} windows)", "all", "max", **CANONICALIZED, windows=windows)
         for windows in WINDOWS[1:-1]

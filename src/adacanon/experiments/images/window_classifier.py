@@ -14,7 +14,7 @@ from adacanon.frozen import OverForms
 from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Criterion, Inputs, Learner
 
-Seen = Literal["whole", "centre", "random", "some", "all"]
+Seen = Literal["whole", "centre", "random", "each", "some", "all"]
 Tested = Literal["whole", "centre", "mean", "max", "soft"]
 CRITERIA: dict[str, Criterion] = {"cross-entropy": functional.cross_entropy, "one-vs-rest": one_vs_rest}
 
@@ -53,18 +53,20 @@ class WindowClassifier(nn.Module):
         linear: from features to classes.
         pooling: of several windows, the maximum :math:`\max_k h_d(x_k)` per class, which is truncation
             canonicalization, the mean of their probabilities, given as a logarithm, or a soft maximum.
+        each: do not pool in training.
 
     Shape:
-        one window, (batch, features), or several, (batch, windows, features) -> (batch, classes)
+        one window, (batch, features), or several, (batch, windows, features) -> (batch, classes); with ``each``, in
+        training (batch, windows, classes)
     """
 
-    def __init__(self, linear: nn.Linear, pooling: Literal["max", "mean"] | Softness) -> None:
+    def __init__(self, linear: nn.Linear, pooling: Literal["max", "mean"] | Softness, *, each: bool = False) -> None:
         super().__init__()
-        self.linear, self.pooling = linear, pooling
+        self.linear, self.pooling, self.each = linear, pooling, each
         self.soft = pooling.pooled(linear) if isinstance(pooling, Softness) else None
 
     def forward(self, features: Tensor) -> Tensor:
-        if features.dim() == 2:
+        if features.dim() == 2 or (self.each and self.training):
             return self.linear(features.float())
         if self.soft is not None:
             return self.soft(features)
@@ -89,7 +91,7 @@ def window_learner(
 
     Args:
         seen: in training: the whole image, the centre, one window at random for every image and epoch, ``drawn`` of
-            them, or all windows.
+            them, "each" with a loss of its own or "some" with one loss of what is pooled, or all windows.
         tested: the whole image, the centre, or the mean, the maximum or a soft maximum over all windows.
         loss: "cross-entropy" or "one-vs-rest".
         windows: use this many windows, largest first; the first one is the whole image.
@@ -104,11 +106,24 @@ def window_learner(
         "some": lambda index: (data.features[index.unsqueeze(1), some_of(windows, drawn, len(index))],),
     }
 
+    one["each"] = one["some"]
+
     def every(index: Tensor) -> tuple[Tensor]:
         return (data.features[index, :windows],)
 
-    module = WindowClassifier(linear, softness or ("mean" if tested == "mean" else "max"))
-    return Learner(module, data.labels, one.get(tested, every), CRITERIA[loss], one.get(seen, every))
+    module = WindowClassifier(linear, softness or ("mean" if tested == "mean" else "max"), each=seen == "each")
+    return Learner(module, data.labels, one.get(tested, every), loss_of_windows(CRITERIA[loss]), one.get(seen, every))
+
+
+def loss_of_windows(criterion: Criterion) -> Criterion:
+    """The same loss of scores (batch, classes), and its mean over windows of scores (batch, windows, classes)."""
+
+    def loss(scores: Tensor, labels: Tensor) -> Tensor:
+        if scores.dim() == 2:
+            return criterion(scores, labels)
+        return criterion(scores.flatten(0, 1), labels.repeat_interleave(scores.shape[1]))
+
+    return loss
 
 
 def some_of(windows: int, drawn: int, images: int) -> Tensor:
