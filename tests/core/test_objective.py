@@ -1,15 +1,17 @@
 """The loss over some forms: that of a search over them, of the size asked for, and exact when it takes all."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import pytest
 import torch
 from torch import Tensor
 
-from adacanon import Canonicalized, GridSearch, Monotone, Objective, cross_entropy, one_vs_rest
+from adacanon import AnchoredSearch, Canonicalized, GridSearch, Monotone, Objective, cross_entropy, one_vs_rest
 from adacanon.core.hardest import hardest
 from adacanon.errors import InputError
 from adacanon.points import Rotations
+from adacanon.spaces import SO3
 from cases.networks import Spy, cloud_network, clouds
 
 CLASSES, BATCH = 5, 4
@@ -120,3 +122,41 @@ class TestLoss:
         shifted = Canonicalized(cloud_network(CLASSES), Rotations(), GridSearch(5), prior=Monotone(torch.neg))
         with pytest.raises(InputError, match="ClassScore"):
             Objective(shifted, forms=2)
+
+
+@lru_cache(maxsize=1)
+def trained_upright() -> torch.nn.Module:
+    """A network that was trained with cross-entropy on upright clouds."""
+    clouds, labels = upright(256)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layers = (torch.nn.Linear(24, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
+        network = torch.nn.Sequential(torch.nn.Flatten(), *layers)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-2)
+    for _ in range(200):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(network(clouds), labels).backward()
+        optimizer.step()
+    return network
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_fine_tuning_does_not_begin_worse_than_the_network_is(temperature: float) -> None:
+    network, (clouds, labels) = trained_upright(), upright(64, seed=1)
+    turned = clouds @ SO3().sample(len(clouds), generator=torch.Generator().manual_seed(2)).float().mT
+    model = Canonicalized(network, Rotations(), AnchoredSearch(24), temperature=temperature)
+    with torch.no_grad():
+        own = torch.nn.functional.cross_entropy(network(turned), labels)
+        first = Objective(model)(turned, labels).loss
+        paper = Objective(model, loss=one_vs_rest)(turned, labels).loss
+    assert float(first) < float(own)
+    assert float(first) < float(paper)
+
+
+def upright(count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Rods along the first axis with a heavy or a light end."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.arange(count) % 2
+    points = torch.randn(count, 8, 3, generator=generator) * torch.tensor([1.0, 0.4, 0.1])
+    points[:, :, 0] = points[:, :, 0].abs() ** (1 + labels.unsqueeze(1))
+    return points - points.mean(1, keepdim=True), labels

@@ -18,7 +18,7 @@ from adacanon import (
     RandomSearch,
     SampleAndRefine,
 )
-from adacanon.core import Family, Landscape, Maximizer, SearchResult
+from adacanon.core import Family, Landscape, Maximizer, SearchResult, soft_maximum
 from adacanon.core.prior import ClassScore
 from adacanon.core.pytree import Tree, batch_size
 from adacanon.errors import InputError, SpaceError, UnknownNameError
@@ -117,11 +117,22 @@ class TestSearches:
         assert model(g).shape == (3, 3)
 
     @pytest.mark.parametrize("family", [*continuous(), Reflections("both"), Truncations(), Windows()], ids=repr)
-    def test_the_default_is_never_below_the_image_itself(self, family: Family) -> None:
-        """Its candidates hold the identity."""
+    def test_the_maximum_is_never_below_the_image_itself(self, family: Family) -> None:
+        """The candidates of the default search hold the identity."""
         g, network = images(dtype=torch.float64), SmallCNN()
         g = family.prepare(g)
-        assert (Canonicalized(network, family).eval()(g) >= network(g) - 1e-12).all()
+        assert (Canonicalized(network, family, temperature=0).eval()(g) >= network(g) - 1e-12).all()
+
+    @pytest.mark.parametrize("family", [Truncations(), Windows(), Windows(levels=None)], ids=repr)
+    def test_crops_have_a_temperature_near_the_mean_and_few_candidates_in_training(self, family: Family) -> None:
+        model = Canonicalized(SmallCNN(), family)
+        assert model.temperature is not None
+        assert float(model.temperature()) == 3
+        g = images(2, 2, 16, 16, dtype=torch.float64)
+        spread = model.eval().canonicalize(g).effective_forms
+        assert spread is not None
+        assert bool((spread > 5).all())
+        assert model.train().canonicalize(g).evaluations == 8
 
     def test_the_default_of_rotations_is_a_grid_of_angles(self) -> None:
         points = covering_set(Rotations().points, 48)
@@ -216,13 +227,15 @@ class TestOutputsOfAnyKind:
 
     def test_probabilities_are_maximized_as_they_are(self) -> None:
         g, logits = self.forms()
-        found = Canonicalized(lambda x: (20 * SmallCNN()(x)).softmax(1), Windows()).eval().canonicalize(g)
+        found = (
+            Canonicalized(lambda x: (20 * SmallCNN()(x)).softmax(1), Windows(), temperature=0).eval().canonicalize(g)
+        )
         torch.testing.assert_close(found.logits, logits.softmax(2).amax(1))
         assert torch.equal(found.parameters, logits.softmax(2).argmax(1))
 
     def test_labels_of_several_classes_have_a_form_each(self) -> None:
         g, logits = self.forms()
-        found = Canonicalized(lambda x: (20 * SmallCNN()(x)).sigmoid(), Windows()).eval().canonicalize(g)
+        found = Canonicalized(lambda x: (20 * SmallCNN()(x)).sigmoid(), Windows(), temperature=0).eval().canonicalize(g)
         torch.testing.assert_close(found.logits, logits.sigmoid().amax(1))
         assert torch.equal(found.parameters, logits.argmax(1))
 
@@ -251,7 +264,9 @@ def test_features_of_all_windows_of_a_frozen_backbone() -> None:
     features = features_of_forms(network, Windows(), torch.arange(55), g)
     assert features.shape == (3, 55, 3)
     torch.testing.assert_close(features[:, 0], network(g))
-    torch.testing.assert_close(features.amax(1), Canonicalized(network, Windows()).eval()(g))
+    torch.testing.assert_close(features.amax(1), Canonicalized(network, Windows(), temperature=0).eval()(g))
+    soft = soft_maximum(features.transpose(0, 1), 3.0)
+    torch.testing.assert_close(soft, Canonicalized(network, Windows()).eval()(g))
 
 
 @pytest.mark.parametrize(

@@ -202,13 +202,13 @@ class TestWindows:
             return torch.stack([x.mean((1, 2, 3)), -x[:, 0, 0, 0]], dim=1)
 
         g = images(2, 3, 32, 32, dtype=torch.float64)
-        model = Canonicalized(mean_and_corner, Windows()).eval()
+        model = Canonicalized(mean_and_corner, Windows(), temperature=0).eval()
         found = model.canonicalize(g)
         assert found.evaluations == 55
         every = torch.arange(55).repeat(2), torch.arange(2).repeat_interleave(55)
         scores = mean_and_corner(Windows().transform(g, *every)).unflatten(0, (2, 55))
         torch.testing.assert_close(found.scores, scores.amax(1))
-        assert Canonicalized(mean_and_corner, Windows(levels=None)).canonicalize(g).evaluations == 50
+        assert Canonicalized(mean_and_corner, Windows(levels=None)).eval().canonicalize(g).evaluations == 50
 
     def test_bad_input(self) -> None:
         with pytest.raises(InputError, match="at least one level"):

@@ -10,6 +10,7 @@ from adacanon.experiments.clouds.held_out import HELD_OUT
 from adacanon.experiments.clouds.invariance import INVARIANCE
 from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.clouds.shapenet import SHAPENET
+from adacanon.experiments.clouds.shapenet_held_out import SHAPENET_HELD_OUT
 from adacanon.experiments.clouds.stability import STABILITY
 from adacanon.experiments.clouds.temperature import TEMPERATURE_GRID
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
@@ -42,6 +43,7 @@ _CLOUDS = (
     INVARIANCE,
     HELD_OUT,
     TEMPERATURE_GRID,
+    SHAPENET_HELD_OUT,
 )
 _IMAGES = (CIFAR, ROTATED_MNIST)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)

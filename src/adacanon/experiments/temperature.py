@@ -82,7 +82,7 @@ class Field:
 FIELDS: dict[str, Field] = {
     "clouds": Field(soft_clouds.SMALL, soft_clouds.figures, splits=4),
     "crops": Field(soft_crops.CROPS, soft_crops.figures, splits=4),
-    "crops, 100 classes": Field({**soft_crops.CROPS, "data": "CIFAR-100"}, soft_crops.figures, splits=4),
+    "crops (CIFAR-100)": Field({**soft_crops.CROPS, "data": "CIFAR-100"}, soft_crops.figures, splits=4),
     "digits": Field(soft_digits.DIGITS, soft_digits.figures, splits=2),
 }
 

@@ -12,7 +12,13 @@ from adacanon.images.checks import check_images
 from adacanon.images.chunks import images_at_once
 from adacanon.images.plane_maps import CANDIDATES, covering_set
 from adacanon.maximizers.grid import GridSearch
+from adacanon.maximizers.subset import SubsetSearch
 from adacanon.spaces.rectangles import Rectangles
+
+TEMPERATURE, IN_TRAINING = 3.0, 8
+"""The temperature of crops, and how many are compared in a step of training: chosen on images that were held out, see
+``docs/temperature.md``.
+"""
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,13 @@ class Truncations(Family):
         return images_at_once(g)
 
     def searches(self) -> Searches:
-        """A fixed set that holds the whole image."""
-        return GridSearch(points=covering_set(self.points, CANDIDATES)), None
+        """A fixed set that holds the whole image; in training some of it, others at every step."""
+        every = GridSearch(points=covering_set(self.points, CANDIDATES))
+        return every, SubsetSearch(every, IN_TRAINING)
+
+    def temperature(self) -> float:
+        """Near the mean: crops of an image agree more often than one of them knows best."""
+        return TEMPERATURE
 
 
 def check_side(caller: str, smallest: float, images: Tensor) -> None:

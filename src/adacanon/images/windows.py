@@ -13,9 +13,10 @@ from adacanon.errors import InputError, UnknownNameError
 from adacanon.images.averaging import interpolations, overlaps, resized
 from adacanon.images.checks import check_images
 from adacanon.images.chunks import images_at_once
-from adacanon.images.truncations import check_side
+from adacanon.images.truncations import IN_TRAINING, TEMPERATURE, check_side
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
+from adacanon.maximizers.subset import SubsetSearch
 from adacanon.spaces.finite import Finite
 
 Resize = Literal["bilinear", "area"]
@@ -86,8 +87,14 @@ class Windows(Family):
         return images_at_once(g)
 
     def searches(self) -> Searches:
-        """All windows of the levels; of all windows some at random."""
-        return (RandomSearch(DRAWS) if self.levels is None else GridSearch()), None
+        """All windows of the levels, in training some of them, others at every step; of all windows some at random."""
+        if self.levels is None:
+            return RandomSearch(DRAWS), RandomSearch(IN_TRAINING)
+        return GridSearch(), SubsetSearch(GridSearch(), IN_TRAINING)
+
+    def temperature(self) -> float:
+        """As for :class:`Truncations`."""
+        return TEMPERATURE
 
     def _weights(self, first: Tensor, count: Tensor, pixels: int) -> Tensor:
         if self.resize == "bilinear":

@@ -21,6 +21,7 @@ from adacanon.experiments.clouds.rotated_clouds import VERTICAL, randomly_rotate
 from adacanon.experiments.clouds.rotated_shapes import part_figures, points_cross_entropy, rotated_shapes
 from adacanon.experiments.clouds.searches import KINDS, searches, settings_of
 from adacanon.experiments.clouds.shapenet import SHAPENET
+from adacanon.experiments.clouds.shapenet_held_out import SHAPENET_HELD_OUT
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, GridSearch, RandomSearch, SubsetSearch, WithMemory
 from adacanon.maximizers.with_memory import Memory
 from adacanon.points import DGCNN, PointNet
@@ -107,12 +108,12 @@ class TestSettings:
     @pytest.mark.parametrize("preset", ["cpu", "paper"])
     @pytest.mark.parametrize("table", TABLES_ON_CLOUDS, ids=lambda table: table.name)
     def test_rows_of_a_backbone_share_everything_but_what_is_their_own(self, table: Table, preset: str) -> None:
-        own = NAMES | {"forms", "fixed", "expansion", "whole"}
+        own = NAMES | {"forms", "fixed", "expansion", "whole", "temperature", "loss", "scores", "frames"}
         for row in table.rows:
             plain = table.settings_of(row.backbone, "", preset)
             settings = table.settings(row, "", preset)
             assert {name: value for name, value in settings.items() if name not in own} == plain
-            assert (settings == plain) == (row.method not in ("AC", "augmented"))
+            assert (settings == plain) == (row.method not in ("AC", "soft", "blended", "augmented"))
 
     def test_a_row_is_the_same_record_in_every_table(self) -> None:
         """Other than in the table that compares searches, and by name, so that no table has a version of its own."""
@@ -139,11 +140,13 @@ class TestSettings:
         assert isinstance(descent, torch.optim.SGD)
         assert isinstance(Schedule.of(pointnet).optimizer(PointNet(2)), torch.optim.Adam)
 
-    def test_pointnet_rows_have_three_seeds(self) -> None:
+    def test_rows_that_are_compared_have_several_seeds(self) -> None:
         for table in (MODELNET, MODELNET_Z):
             counts = {row: table.splits(row, "accuracy") for row in table.rows}
             assert {counts[row] for row in table.rows if row.backbone == "PointNet"} == {3}
-            assert {counts[row] for row in table.rows if row.backbone == "DGCNN"} == {2 if table is MODELNET else 1}
+            compared = {row for row in table.rows if row.backbone == "DGCNN" and row.method in ("AC", "soft", "PCA")}
+            assert len(compared) == 3
+            assert {counts[row] for row in compared} == {2}
 
     def test_backbones_take_over_what_modelnet_has_run(self) -> None:
         run = MODELNET_BACKBONES.runs(rows=("AC-DGCNN (paper)",))[0]
@@ -217,6 +220,7 @@ class TestPublished:
             row for table in TABLES_ON_CLOUDS for row in table.row_names if row not in TABLES[table.name].published
         }
         soft = {f"AC-{backbone} (soft)" for backbone in modelnet.BACKBONES["cpu"]}
+        soft |= {f"AC-{backbone} (blended)" for backbone in shapenet.TWO}
         controls = {"PCA-PointNet", "PCA-FA-PointNet", "PCA-FA-PointNet (any order)", "PCA-DGCNN"}
         assert missing == {"DeepSet", "AC-DeepSet (paper)", "AC-PointNet (random draws)"} | controls | soft
 
@@ -365,3 +369,31 @@ def test_figures_of_parts_are_those_of_the_best_and_of_the_worst_answer() -> Non
         own = data.own[data.categories[data.split.test]].sum(1)
         unused = (own - 2) / own  # parts that are neither there nor predicted count one
         assert found["shape_miou"] == pytest.approx(100 * float(((2 * (expected == 100) / own) + unused).mean()))
+
+
+class TestSoftRows:
+    def test_the_soft_row_is_a_soft_maximum_over_four_frames(self) -> None:
+        data = rotated_clouds(small_modelnet(), seed=0)
+        learner = build(
+            MODELNET.row("AC-PointNet (soft)"), data, MODELNET.settings_of("AC-PointNet (soft)", ""), seed=3
+        )
+        model = learner.module
+        assert isinstance(model, Canonicalized)
+        assert model.temperature is not None
+        assert float(model.temperature()) == 1
+        assert model.search == AnchoredSearch(4, whole=False)
+        found = model.eval().canonicalize(data.points[:3])
+        assert found.weights is not None
+        assert len(found.weights) == 4
+
+    def test_parts_are_chosen_on_the_validation_part(self) -> None:
+        data = small_shapenet()
+        parts = rotated_shapes(data, seed=0, held_out=True)
+        assert len(parts.split.train) == len(data.train.points)
+        assert torch.equal(parts.labels[parts.split.test], data.validation.labels)
+        assert len(parts.points) == len(data.train.points) + len(data.validation.points)
+
+    @pytest.mark.parametrize("row", SHAPENET_HELD_OUT.row_names)
+    def test_a_row_of_blended_parts_trains(self, row: str) -> None:
+        figures = SHAPENET_HELD_OUT.execute(small_run(SHAPENET_HELD_OUT, row), TrainingControl())
+        assert 0 <= figures["miou"] <= 100

@@ -54,11 +54,21 @@ def plain_finder(network: nn.Module, data: RotatedShapes) -> Learner:
     return Learner(Unpacked(network), data.labels, data.inputs, points_cross_entropy, data.for_training)
 
 
-def canonicalized_finder(network: nn.Module, data: RotatedShapes, searches: Searches, *, seed: int = 0) -> Learner:
-    """A network under rotations: one form per shape, that of the smallest entropy summed over its points."""
+def canonicalized_finder(
+    network: nn.Module, data: RotatedShapes, searches: Searches, *, temperature: float = 0.0, seed: int = 0
+) -> Learner:
+    """A network under rotations: one form per shape, that of the smallest entropy over its points; with a temperature
+    the answers of all forms, blended.
+    """
     evaluation, training = searches
     model = Canonicalized(
-        Unpacked(network), Rotations(), evaluation, prior=NegativeEntropy(), training_search=training, seed=seed
+        Unpacked(network),
+        Rotations(),
+        evaluation,
+        prior=NegativeEntropy(),
+        temperature=temperature,
+        training_search=training,
+        seed=seed,
     )
     objective = Objective(model, loss=points_cross_entropy)
     return Learner(model, data.labels, data.inputs, points_cross_entropy, data.for_training, objective)
@@ -84,13 +94,19 @@ def part_figures(finder: Learner, data: RotatedShapes, index: Tensor, *, batch: 
     }
 
 
-def rotated_shapes(data: ShapeNetParts, *, seed: int, fixed: bool = False) -> RotatedShapes:
-    """All shapes, those of the test part rotated once and for all; ``fixed`` does the same to the training shapes."""
+def rotated_shapes(data: ShapeNetParts, *, seed: int, fixed: bool = False, held_out: bool = False) -> RotatedShapes:
+    """All shapes, those of the test part rotated once and for all.
+
+    Args:
+        fixed: do the same to the training shapes.
+        held_out: train on the training part alone, and put the validation part in the place of the test part.
+    """
     generator = torch.Generator().manual_seed(seed)
-    test = randomly_rotated(data.test.points, generator)
-    train = torch.cat([data.train.points, data.validation.points])
+    *seen, last = (data.train, data.validation) if held_out else (data.train, data.validation, data.test)
+    test = randomly_rotated(last.points, generator)
+    train = torch.cat([part.points for part in seen])
     points = torch.cat([randomly_rotated(train, generator) if fixed else train, test])
-    shapes = (data.train, data.validation, data.test)
+    shapes = (*seen, last)
     labels, categories = (torch.cat([getattr(part, name) for part in shapes]) for name in ("labels", "categories"))
     index, first = torch.arange(len(points)), len(train)
     return RotatedShapes(

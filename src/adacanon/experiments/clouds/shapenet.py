@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from torch import nn
 
@@ -18,8 +19,9 @@ from adacanon.experiments.clouds.rotated_shapes import (
     shapenet,
 )
 from adacanon.experiments.clouds.searches import searches
+from adacanon.maximizers import AnchoredSearch
 from adacanon.points import DGCNNSegmentation, PointNetSegmentation
-from adacanon.runs.run import Run, Settings
+from adacanon.runs.run import Run, Settings, number
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner
@@ -44,7 +46,18 @@ VECTOR_NEURONS: dict[str, Callable[[Settings], nn.Module]] = {
 }
 TWO = ("PointNet", "DGCNN")
 RIVALS = tuple(rival_row(method, backbone) for method in ("VN", "CN") for backbone in TWO)
-ROWS = (*map(plain_row, TWO), *RIVALS, *map(adaptive_row, TWO))
+BLENDED: Settings = {"temperature": 0.3, "frames": 4}
+"""The rule that was chosen on the validation part (`shapenet-held-out`)."""
+
+
+def blended_row(backbone: str, **settings: Any) -> Row:
+    """The answers of all principal frames of sorted axes, blended by their certainty."""
+    own = {**BLENDED, **settings}
+    note = "".join(f"; {name} {own[name]}" for name in settings)
+    return Row(f"AC-{backbone} (blended{note})", "blended", backbone, settings=own)
+
+
+ROWS = (*map(plain_row, TWO), *RIVALS, *map(adaptive_row, TWO), *map(blended_row, TWO))
 SEEDS = 10
 
 
@@ -62,16 +75,31 @@ def build(row: Row, data: RotatedShapes, options: Settings, *, seed: int) -> Lea
     if row.method == "AC":
         found = searches(options, samples=len(data.split.train))
         return canonicalized_finder(network, data, found, seed=seed)
+    if row.method == "blended":
+        frames = AnchoredSearch(options["frames"], whole=options["frames"] == 24)
+        return canonicalized_finder(
+            network, data, (frames, None), temperature=number(options["temperature"]), seed=seed
+        )
     return plain_finder(WRAPPERS[row.method](network, options), data)
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the test part."""
+    return tested(row_named(ROWS, run.row), run, control)
+
+
+def tested(row: Row, run: Run, control: TrainingControl) -> dict[str, float]:
+    """The figures of a run, on the test part or on the part that is held out."""
     options = run.options()
-    data = rotated_shapes(shapenet(options["points"]), seed=run.split, fixed=options.get("fixed", False))
+    data = rotated_shapes(
+        shapenet(options["points"]),
+        seed=run.split,
+        fixed=options.get("fixed", False),
+        held_out=options.get("held_out", False),
+    )
     schedule = Schedule.of(options)
     finder, history = train_seeded(
-        run, lambda: build(row_named(ROWS, run.row), data, options, seed=run.split), data.split, schedule, control
+        run, lambda: build(row, data, options, seed=run.split), data.split, schedule, control
     )
     begin = time.perf_counter()
     return {

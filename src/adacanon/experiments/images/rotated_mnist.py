@@ -10,7 +10,7 @@ from adacanon.experiments.images.rotated_digits import (
     plain,
     rotated_digits,
 )
-from adacanon.experiments.images.soft_digits import SOFT, soft_learner
+from adacanon.experiments.images.soft_digits import CHOSEN, soft_learner
 from adacanon.maximizers import GridSearch, RandomSearch
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
@@ -28,7 +28,7 @@ ROWS = (
     Row("CNN (C8 maximum)", "not retrained", settings={"angles": 8}),
     Row("AC-CNN (not retrained)", "not retrained", settings={"angles": ANGLES}),
     Row("AC-CNN (paper)", "retrained", settings={"angles": ANGLES, "draws": 12, "forms": 3.0}),
-    Row("AC-CNN (soft)", "soft", settings={"angles": ANGLES, **SOFT}),
+    Row("AC-CNN (cross-entropy)", "chosen", settings={"angles": ANGLES, **CHOSEN}),
 )
 EPOCHS = {"cpu": 6, "paper": 30}
 COLUMN = "any angle"
@@ -43,7 +43,7 @@ def settings(row: Row, column: str, preset: str) -> Settings:
 def build(row: Row, data: RotatedDigits, options: Settings) -> Learner:
     """What is trained: the network as it is, or canonicalized."""
     network = SmallCNN(data.classes)
-    if row.method == "soft":
+    if row.method == "chosen":
         return soft_learner(network, data, options)
     if row.method != "retrained":
         return plain(network, data, augmented=row.method == "augmented")
