@@ -135,15 +135,14 @@ class TestRun:
             said = f"{name} has one preset only: --preset paper changes nothing." in error
             assert said == (told and bool(words))
 
-    @pytest.mark.parametrize("command", ["run", "report"])
-    def test_help_names_the_tables_with_one_preset(self, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit):
-            main([command, "--help"])
-        shown = " ".join(re.sub(r"[│|]", " ", capsys.readouterr().out).split())
-        single = [name for name, table in TABLES.items() if len(table.presets) == 1]
-        *others, last = ("toy", "toy-strict", "toy-sensitivity", "tu-runtime", "fast-clouds", "fast-graphs")
-        assert {*others, last} == set(single)
-        assert f"{', '.join(others)} and {last} have one preset only" in shown
+    def test_the_list_says_which_tables_have_one_preset(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "400")
+        assert main(["list", "--results", str(tmp_path)]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        for table in TABLES.values():
+            assert (f"{table.title} (one preset)" in shown) == (len(table.presets) == 1)
 
     def test_an_unknown_preset_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as stopped:

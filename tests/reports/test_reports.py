@@ -74,6 +74,19 @@ class TestReports:
         assert printed.count(name) == {60: 5, 80: 3, 200: 1}[width]
         assert max(map(len, printed.splitlines())) <= width
 
+    @pytest.mark.parametrize("width", [60, 80])
+    def test_long_names_are_folded_and_figures_are_not(
+        self, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", str(width))
+        row, columns = "a row whose name is longer than half of a narrow terminal", ("a column", "another one")
+        records = [{"row": row, "column": c, "metrics": {"accuracy": 93.25}, "seconds": 1} for c in columns]
+        show_summary(summarise("Title", records, expected=dict.fromkeys(((row, c) for c in columns), 1), published={}))
+        printed = capsys.readouterr().out
+        assert printed.count(" 93.25 ") == 2
+        assert "…" not in printed
+        assert max(map(len, printed.splitlines())) <= width
+
     @pytest.mark.parametrize(
         ("value", "shown"), [(93.0, "93.00"), (0.5, "0.50"), (0.0217, "0.022"), (1e-9, "0.00"), (68691.0, "68,691")]
     )

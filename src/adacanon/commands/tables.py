@@ -31,7 +31,7 @@ class List:
     def __call__(self) -> int:
         tables = {name: table_named(name, self.results) for name in TABLES}
         counts = {name: records_by_row(table, _file(self.results, table)) for name, table in tables.items()}
-        show_progress(Progress(name, TABLES[name].title, rows) for name, rows in counts.items())
+        show_progress(Progress(name, _title(TABLES[name]), rows) for name, rows in counts.items())
         for data_sets in (graphs(), clouds()):
             show_data_sets(data_sets)
         return 0
@@ -50,8 +50,8 @@ class Execute:
     splits: int | None = None
     """This many splits per cell instead of the table's own number."""
     preset: Preset | None = None
-    """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper. The tables toy,
-    toy-strict, toy-sensitivity, tu-runtime, fast-clouds and fast-graphs have one preset only."""
+    """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper. Some
+    tables have one preset only; ``adacanon list`` says which."""
     jobs: int = 1
     """Runs at a time, each in a process with one thread."""
     threads: int = THREADS
@@ -117,8 +117,7 @@ class Report:
     splits: int | None = None
     """This many splits per cell instead of the table's own number."""
     preset: Preset | None = None
-    """Whose runs are shown, ``cpu`` by default. The tables toy, toy-strict, toy-sensitivity, tu-runtime, fast-clouds
-    and fast-graphs have one preset only."""
+    """Whose runs are shown, ``cpu`` by default; some tables have one preset only."""
     format: Literal["terminal", "markdown", "html", "json"] = "terminal"
     """What to print."""
     json: bool = False
@@ -176,3 +175,7 @@ def _rendered(summary: Summary, format: str) -> str | None:
     if format == "json":
         return json.dumps(summary.as_json(), indent=2) + "\n"
     return {"markdown": to_markdown, "html": to_html}[format](summary) if format != "terminal" else None  # type: ignore[operator]
+
+
+def _title(table: Table) -> str:
+    return table.title + (" (one preset)" if len(table.presets) == 1 else "")

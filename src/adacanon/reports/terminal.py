@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 NAMES = ("method", "column")
 """Headings of what stands to the left, in this order."""
 
+NAMES_AT_MOST = 60
+"""Percent of the width that names may take; longer ones are folded, figures never."""
+
 Counts = Mapping[str, float] | None
 """The statistics of a data set by name, or None if it is not present."""
 
@@ -41,7 +44,7 @@ def _side_by_side(content: Sequence[Line], width: int) -> Iterator[list[int]]:
     """Columns that fit beside each other and beside the names, as many at a time as do."""
     widths = [3 + max(map(len, column)) for column in zip(*content, strict=True)]
     names = [i for i, heading in enumerate(content[0]) if heading in NAMES]
-    room = width - 1 - sum(widths[i] for i in names)
+    room = width - 1 - min(sum(widths[i] for i in names), NAMES_AT_MOST * width // 100)
     columns: list[int] = []
     for i in range(len(names), len(widths)):
         if columns and sum(widths[j] for j in (*columns, i)) > room:
@@ -54,9 +57,12 @@ def _side_by_side(content: Sequence[Line], width: int) -> Iterator[list[int]]:
 def _table(title: str, content: Sequence[Line]) -> "Table":
     from rich.table import Table
 
-    table, (headings, *rows) = Table(title=title or None), content
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in NAMES else "right", no_wrap=True)
+    table, (_, *rows) = Table(title=title or None), content
+    for heading, *cells in zip(*content, strict=True):
+        if heading in NAMES:
+            table.add_column(heading, justify="left", overflow="fold")
+        else:
+            table.add_column(heading, justify="right", no_wrap=True, min_width=max(map(len, (heading, *cells))))
     for row in rows:
         table.add_row(*row)
     return table

@@ -33,6 +33,5 @@ SHAPENET_HELD_OUT = replace(
     rows=ROWS,
     settings=settings,
     execute=execute,
-    presets=("cpu",),
     comparable=lambda options: False,
 )
