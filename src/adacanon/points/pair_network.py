@@ -6,8 +6,8 @@ from torch import Tensor, nn
 from adacanon.errors import InputError, ShapeError
 from adacanon.points.checks import check_clouds, check_mask
 
-NEIGHBOURS = 5.0
-"""By which sums over points are divided, so that their size does not grow from layer to layer."""
+SIZE = 5.0
+"""By which the sum over the points of a cloud is divided, so that an untrained network has answers of moderate size."""
 
 
 class PairNetwork(nn.Module):
@@ -16,7 +16,8 @@ class PairNetwork(nn.Module):
 
     The filters :math:`w_k` are MLPs of the raw difference of two points. So the network does not see where a cloud
     stands, but it does see how the cloud is turned. It is meant for clouds of a few dozen points, such as molecules
-    with the elements of their atoms as features; there is no batch normalization, and no dropout.
+    with the elements of their atoms as features; :math:`\phi` has a
+    layer normalization, and there is neither batch normalization nor dropout.
 
     Args:
         outputs: numbers per cloud.
@@ -57,17 +58,19 @@ class PairNetwork(nn.Module):
     def forward(self, points: Tensor, features: Tensor, mask: Tensor | None = None) -> Tensor:
         real = real_points("PairNetwork", points, features, mask, channels=self.features)
         hidden = self.embedding(features)
-        for weights, update in zip(self._weights(points, real), self.updates, strict=True):
-            messages = (weights @ hidden).unflatten(1, (points.shape[1], self.filters)).flatten(2)
-            hidden = hidden + update(messages / NEIGHBOURS)
-        return self.head((hidden * real.unsqueeze(2)).sum(1) / NEIGHBOURS)
+        for weights, update in zip(self._weights(points, real).unbind(1), self.updates, strict=True):
+            messages = weights.flatten(1, 2) @ hidden
+            hidden = hidden + update(messages.unflatten(1, (-1, self.filters)).flatten(2))
+        return self.head((hidden * real.unsqueeze(2)).sum(1) / SIZE)
 
     def _weights(self, points: Tensor, real: Tensor) -> Tensor:
-        """The filters of all pairs, (layers, batch, points * filters, points); those of padding are zero."""
-        differences = points.unsqueeze(1) - points.unsqueeze(2)
-        weights = self.of_differences(differences) * real[:, None, :, None]
-        by_layer = weights.unflatten(3, (-1, self.filters)).permute(3, 0, 1, 4, 2)
-        return by_layer.flatten(2, 3)
+        """The filters of all pairs, (batch, layers, points, filters, points); those of padding are zero."""
+        cloud, one, other = (real.unsqueeze(2) * real.unsqueeze(1)).nonzero(as_tuple=True)
+        found = self.of_differences(points[cloud, other] - points[cloud, one])
+        batch, count = real.shape
+        weights = found.new_zeros(batch, len(self.updates), count, self.filters, count)
+        weights[cloud, :, one, :, other] = found.unflatten(1, (len(self.updates), self.filters))
+        return weights
 
 
 def real_points(caller: str, points: Tensor, features: Tensor, mask: Tensor | None, *, channels: int) -> Tensor:
@@ -86,6 +89,4 @@ def real_points(caller: str, points: Tensor, features: Tensor, mask: Tensor | No
 
 
 def _update(messages: int, width: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Linear(messages, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU(), nn.Linear(width, width)
-    )
+    return nn.Sequential(nn.Linear(messages, width), nn.LayerNorm(width), nn.SiLU(), nn.Linear(width, width))
