@@ -12,7 +12,13 @@ from adacanon.core import Canonicalized
 from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.molecules import qm9, qm9_validation, rotated_molecules
 from adacanon.experiments.molecules.methods import ANY_ORDER, INFINITE, METHODS, SORTED, blended_row, build
-from adacanon.experiments.molecules.molecule_figures import answered, costs, determined_and_close, errors
+from adacanon.experiments.molecules.molecule_figures import (
+    answered,
+    costs,
+    determined_and_close,
+    effective_forms,
+    errors,
+)
 from adacanon.experiments.molecules.rotated_molecules import RotatedMolecules, distances
 from adacanon.points import principal_frames
 from adacanon.points.rotations import axis_frames
@@ -240,6 +246,16 @@ class TestFigures:
         spoiled = replace(data, molecules=replace(data.molecules, positions=line))
         assert errors(learner_of(ROWS["AC blended"], data), spoiled, batch=4)["undetermined"] == 3
 
+    def test_the_number_of_forms_lies_between_one_and_all(self) -> None:
+        data = data_of("gap")
+        found = {
+            tau: effective_forms(learner_of(blended_row("any", tau), data).module, data, batch=4)["effective_forms"]
+            for tau in (1e-4, 1.0, INFINITE)
+        }
+        assert 1 <= found[1e-4] < found[1.0] < 4
+        assert found[INFINITE] == pytest.approx(4)
+        assert effective_forms(learner_of(ROWS["plain"], data).module, data, batch=4) == {}
+
     def test_costs_are_in_plain_passes(self) -> None:
         data = data_of("gap")
         options = {**options_of(ROWS["plain"]), "width": 64}
@@ -284,7 +300,8 @@ class TestTables:
         small = {**run.options(), "train": 20, "epochs": 2, "width": 8, "layers": 1}
         record = execute(TABLES[table].execute, Run.of(table, run.row, run.column, 0, small), TrainingControl())
         shown = {TABLES[table].metric, *(name for name, _ in TABLES[table].extra_metrics)}
-        assert shown <= set(record["metrics"])
+        assert shown - {"effective_forms"} <= set(record["metrics"])
+        assert ("effective_forms" in record["metrics"]) == (table == "qm9-validation")
         assert record["metrics"]["molecules"] == 20
 
 

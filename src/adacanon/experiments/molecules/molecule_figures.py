@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from adacanon.core import Canonicalized
 from adacanon.errors import UndeterminedWarning
 from adacanon.experiments.molecules.rotated_molecules import RotatedMolecules, distances, moved
 from adacanon.points.frames import axes_determined, centred
@@ -49,6 +50,21 @@ def errors(learner: Learner, data: RotatedMolecules, *, batch: int) -> dict[str,
         "close": float((determined & close).sum()),
         "test_seconds": seconds,
     }
+
+
+@torch.no_grad()
+def effective_forms(module: nn.Module, data: RotatedMolecules, *, batch: int) -> dict[str, float]:
+    """How many forms share the weight of a blended answer, on average over tested molecules; nothing for others."""
+    if not isinstance(module, Canonicalized):
+        return {}
+    numbers = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndeterminedWarning)
+        for rows in data.split.test.split(batch):
+            found = module.eval().canonicalize(*data.inputs(rows))
+            assert found.effective_forms is not None
+            numbers.append(found.effective_forms)
+    return {"effective_forms": float(torch.cat(numbers).mean())}
 
 
 def determined_and_close(positions: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

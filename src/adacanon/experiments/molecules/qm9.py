@@ -1,7 +1,7 @@
 """Scalars and vectors of rotated molecules (ours: the paper has no such table)."""
 
 from adacanon.experiments.molecules.methods import METHODS, blended_row, build
-from adacanon.experiments.molecules.molecule_figures import costs, errors
+from adacanon.experiments.molecules.molecule_figures import costs, effective_forms, errors
 from adacanon.experiments.molecules.rotated_molecules import RotatedMolecules, qm9, rotated_molecules
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
@@ -48,6 +48,7 @@ def trained_and_tested(row: Row, run: Run, control: TrainingControl) -> dict[str
     batch = options["batch"]
     return {
         **errors(learner, data, batch=batch),
+        **effective_forms(learner.module, data, batch=batch),
         **costs(learner, METHODS["plain"](data, options), data.split.train[:batch]),
         "train_loss": history.loss,
         "epochs": float(history.epoch),
@@ -70,6 +71,7 @@ EXTRA_METRICS = (
     ("upright", "upright"),
     ("equivariance", "equivariance"),
     ("largest", "largest"),
+    ("effective_forms", "effective forms"),
     ("parameters", "parameters"),
     ("step_passes", "step"),
     ("evaluation_passes", "evaluation"),

@@ -22,7 +22,7 @@ def variant(temperature: float | str, frames: int) -> Row:
     return blended_row(f"{size}; {frames} frames", temperature, frames)
 
 
-ROWS = tuple(variant(temperature, frames) for frames in (SORTED, ANY_ORDER) for temperature in TEMPERATURES)
+ROWS = (*(variant(temperature, SORTED) for temperature in TEMPERATURES), variant(1.0, ANY_ORDER))
 
 
 def settings(row: Row, column: str, preset: str) -> Settings:
