@@ -16,9 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adacanon.data.arrays import Arrays, opened
+from adacanon.data.arrays import Arrays, imported_file, opened
 from adacanon.errors import DataError, InputError
-from adacanon.folders import cache_folder, data_folder
 
 FILE = Path("molecules") / "qm9_subset.npz"
 ELEMENTS = (1, 6, 7, 8, 9)
@@ -113,25 +112,13 @@ def load_qm9(*, folder: Path | None = None) -> QM9:
             ...
         adacanon.errors.DataError: nowhere/molecules/qm9_subset.npz is missing. Hint: set ADACANON_DATA to a folder ...
     """
-    with opened(_file(folder), KEYS) as arrays:
+    file = imported_file(FILE, folder, make="adacanon.data.import_qm9(FOLDER_OF_XYZ_FILES)")
+    with opened(file, KEYS) as arrays:
         molecules = _molecules(arrays)
         parts = [_index(arrays, part, len(molecules)) for part in PARTS]
     if len(torch.cat(parts).unique()) < sum(map(len, parts)):
         raise DataError(f"{arrays.file}: expected every molecule in one of {', '.join(PARTS)}, some come twice")
     return QM9(*(molecules[part] for part in parts))
-
-
-def _file(folder: Path | None) -> Path:
-    folders = [folder] if folder else [data_folder(), cache_folder()]
-    places = [root / FILE for root in folders if root is not None]
-    for place in places:
-        if place.is_file():
-            return place
-    raise DataError(
-        f"{' and '.join(map(str, places))} {'is' if len(places) == 1 else 'are'} missing. Hint: set ADACANON_DATA to a "
-        f"folder that holds {FILE}, or make it from the official files, one xyz file for every molecule, by "
-        "adacanon.data.import_qm9(FOLDER_OF_XYZ_FILES)"
-    )
 
 
 def _molecules(arrays: Arrays) -> Molecules:
