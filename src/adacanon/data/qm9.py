@@ -50,7 +50,7 @@ class Molecules:
     Example:
         >>> water = Molecules(
         ...     torch.tensor([[[0.0, 0.0, 0.12], [0.0, 0.76, -0.48], [0.0, -0.76, -0.48]]]),
-        ...     torch.eye(5)[[[3, 0, 0]]], torch.ones(1, 3, dtype=torch.bool),
+        ...     torch.eye(5)[torch.tensor([[3, 0, 0]])], torch.ones(1, 3, dtype=torch.bool),
         ...     torch.tensor([9.8]), torch.tensor([6.3]), torch.tensor([[0.0, 0.0, 1.6]]),
         ... )
         >>> len(water), water[torch.tensor([0, 0])].dipole.shape
@@ -78,7 +78,7 @@ class QM9:
 
     Example:
         >>> part = Molecules(
-        ...     torch.zeros(2, 1, 3), torch.eye(5)[[[1], [3]]], torch.ones(2, 1, dtype=torch.bool),
+        ...     torch.zeros(2, 1, 3), torch.eye(5)[torch.tensor([[1], [3]])], torch.ones(2, 1, dtype=torch.bool),
         ...     torch.zeros(2), torch.zeros(2), torch.zeros(2, 3),
         ... )
         >>> len(QM9(part, part, part).limited(1).train)
