@@ -14,7 +14,7 @@ COLUMNS = {"gap (eV)": "gap", "polarizability (bohr³)": "polarizability", "dipo
 
 COMMON: dict[str, Settings] = {
     "paper": {"train": None, "epochs": 200, "batch": 32, "learning_rate": 1e-3, "width": 128, "layers": 5},
-    "cpu": {"train": 10_000, "epochs": 8, "batch": 32, "learning_rate": 2e-3, "width": 48, "layers": 3},
+    "cpu": {"train": 6_000, "epochs": 8, "batch": 32, "learning_rate": 2e-3, "width": 48, "layers": 3},
 }
 ALL: Settings = {"cosine": True, "seed": 0}
 
