@@ -93,6 +93,7 @@ ROOMS = {
     "toy": {"graphs", "baselines.graphs"},
     "clouds": {"points", "baselines.clouds"},
     "images": {"images"},
+    "molecules": {"points", "baselines.clouds"},
 }
 """What each room of experiments is about; of the other applications and rivals it takes nothing."""
 

@@ -13,6 +13,7 @@ from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.reports.render import markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
 from adacanon.runs.runner import summary_of
+from benchmarks.clouds import molecules, molecules_validation
 from benchmarks.frame import overview
 from benchmarks.frame.measure import Row, text
 from benchmarks.graphs import against_baselines, fast_accuracy, selected_epoch
@@ -30,7 +31,7 @@ def tables() -> dict[str, str]:
     """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
     from_records = {
         module.__name__.rpartition(".")[2]: module
-        for module in (overview, against_baselines, fast_accuracy, selected_epoch)
+        for module in (overview, against_baselines, fast_accuracy, selected_epoch, molecules, molecules_validation)
     }
     rows = {name: _markdown(module.rows()) for name, module in from_records.items()}
     if BENCH.exists():

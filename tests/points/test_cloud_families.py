@@ -397,3 +397,15 @@ class TestAnchors:
     def test_a_budget_below_their_number_takes_the_first_ones(self) -> None:
         model = Canonicalized(pointnet(), Rotations(), AnchoredSearch(48)).eval()
         assert [model.canonicalize(points(), budget=b).evaluations for b in (3, 24, 30, 100)] == [3, 24, 24, 48]
+
+
+def test_numbers_of_every_point_stay_with_their_points_in_coarse_views() -> None:
+    """The element of an atom; a category is not one, even if there are as many categories as points."""
+    where, real = points(), mask()
+    number = torch.arange(BATCH * POINTS, dtype=torch.float64).view(BATCH, POINTS, 1).repeat(1, 1, 2)
+    category = torch.eye(POINTS, dtype=torch.float64)[:BATCH]
+    view, kept, numbers, same = Rotations().coarse((where, real, number, category), 6)
+    assert torch.equal(same, category)
+    assert numbers.shape == (BATCH, 6, 2)
+    torch.testing.assert_close(where.flatten(0, 1)[numbers[..., 0].long()], view)
+    assert torch.equal(real.flatten()[numbers[..., 0].long()], kept)

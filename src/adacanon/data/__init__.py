@@ -8,10 +8,13 @@ from adacanon.data.importing import Imported, import_folder
 from adacanon.data.labelled import Labelled, load_labelled
 from adacanon.data.modelnet import Clouds, ModelNet, load_modelnet
 from adacanon.data.official_images import import_images
+from adacanon.data.official_qm9 import import_qm9
+from adacanon.data.qm9 import QM9, Molecules, load_qm9
 from adacanon.data.shapenet import ShapeNetParts, Shapes, load_shapenet
 from adacanon.data.tu import GraphDataset, load_tu, read_tu
 
 __all__ = [
+    "QM9",
     "Clouds",
     "GraphBatches",
     "GraphDataset",
@@ -21,15 +24,18 @@ __all__ = [
     "Imported",
     "Labelled",
     "ModelNet",
+    "Molecules",
     "ShapeNetParts",
     "Shapes",
     "grid_orientation",
     "grid_orientation_strict",
     "import_folder",
     "import_images",
+    "import_qm9",
     "load_images",
     "load_labelled",
     "load_modelnet",
+    "load_qm9",
     "load_shapenet",
     "load_tu",
     "normalised",

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import DataError, InputError
-from adacanon.folders import data_folder
+from adacanon.folders import cache_folder, data_folder
 
 DAMAGE = (
     zipfile.BadZipFile,
@@ -103,6 +103,23 @@ def data_file(name: Path, folder: Path | None, *, of: str) -> Path:
             "or make it from the official files: adacanon data import --help"
         )
     return root / name
+
+
+def imported_file(name: Path, folder: Path | None, *, make: str) -> Path:
+    """Where a file lies that can be imported: in the folder, or else in ``ADACANON_DATA`` or in the cache folder.
+
+    Args:
+        make: how to make it from the official files, for the error.
+    """
+    folders = [folder] if folder else [data_folder(), cache_folder()]
+    places = [root / name for root in folders if root is not None]
+    for place in places:
+        if place.is_file():
+            return place
+    raise DataError(
+        f"{' and '.join(map(str, places))} {'is' if len(places) == 1 else 'are'} missing. Hint: set ADACANON_DATA to a "
+        f"folder that holds {name}, or make it from the official files by {make}"
+    )
 
 
 def is_present(name: Path) -> bool:

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adacanon.data.arrays import Arrays, opened
+from adacanon.data.arrays import Arrays, imported_file, opened
 from adacanon.errors import DataError, UnknownNameError
-from adacanon.folders import cache_folder, data_folder
 
 PARTS = ("train", "test")
 KEYS = tuple(f"{part}_{key}" for part in PARTS for key in ("images", "labels"))
@@ -126,16 +125,8 @@ def file_of(name: str) -> Path:
 
 
 def _file(name: str, folder: Path | None) -> Path:
-    folders = [folder] if folder else [data_folder(), cache_folder()]
-    places = [root / file_of(name) for root in folders if root is not None]
-    for place in places:
-        if place.is_file():
-            return place
-    raise DataError(
-        f"{' and '.join(map(str, places))} {'is' if len(places) == 1 else 'are'} missing. Hint: set ADACANON_DATA to a "
-        f"folder that holds {file_of(name)}, or make it from the official files by "
-        f"adacanon.data.official_images.import_images({name!r}, FILES)"
-    )
+    make = f"adacanon.data.official_images.import_images({name!r}, FILES)"
+    return imported_file(file_of(name), folder, make=make)
 
 
 def _part(source: Arrays, part: str, layout: Layout) -> Images:

@@ -8,6 +8,7 @@ from adacanon.points.grouping import Balls
 from adacanon.points.multiset import multiset_distance
 from adacanon.points.neighbours import ball_query, farthest_points, nearest_neighbours
 from adacanon.points.padding import padded_clouds
+from adacanon.points.pair_network import PairNetwork
 from adacanon.points.pointnet import PointNet
 from adacanon.points.pointnet2 import PointNet2
 from adacanon.points.rotations import AxisRotations, Isometries, Rotations
@@ -24,6 +25,7 @@ __all__ = [
     "DGCNNSegmentation",
     "DeepSet",
     "Isometries",
+    "PairNetwork",
     "PointNet",
     "PointNet2",
     "PointNetSegmentation",

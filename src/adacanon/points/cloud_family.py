@@ -28,8 +28,9 @@ class CloudFamily(Family):
     vectors.
 
     A batch is a tensor of points, or a tuple of points and what stands beside them, which every form gets as it is: a
-    mask (batch, points) of booleans, True for real points, where clouds are padded to a common size; or numbers
-    of the whole cloud, such as its category (batch, categories). Networks of several arguments take such forms by
+    mask (batch, points) of booleans, True for real points, where clouds are padded to a common size; numbers of every
+    point that do not turn, such as the element of an atom (batch, points, elements); or numbers of the whole cloud,
+    such as its category (batch, categories). Networks of several arguments take such forms by
     :class:`~adacanon.points.unpacked.Unpacked`.
 
     Shape:
@@ -109,7 +110,7 @@ class CloudFamily(Family):
         view = points.gather(1, chosen.unsqueeze(2).expand(-1, -1, points.shape[2]))
         if isinstance(g, Tensor):
             return view
-        return (view, *(x.gather(1, chosen) if x is mask else x for x in g[1:]))
+        return (view, *(_taken(x, chosen) if x is mask or _of_points(x, points) else x for x in g[1:]))
 
     def _check(self, points: Any) -> None:
         channels, name = 3 * self.vectors, type(self).__name__
@@ -167,6 +168,16 @@ def _chosen(points: Tensor, mask: Tensor | None, size: int) -> Tensor:
     if bool(many.any()):
         chosen[many] = farthest_points(points[many], size, mask=mask[many])
     return chosen
+
+
+def _of_points(x: Tensor, points: Tensor) -> bool:
+    """Whether it holds numbers of every point; a second axis alone may be that of categories."""
+    return x.dim() > 2 and x.shape[1] == points.shape[1]
+
+
+def _taken(x: Tensor, chosen: Tensor) -> Tensor:
+    """What belongs to the chosen points: (batch, points, ...) -> (batch, chosen, ...)."""
+    return x[torch.arange(len(x), device=x.device).unsqueeze(1), chosen]
 
 
 def _hint(points: Tensor, name: str) -> str:

@@ -15,7 +15,7 @@ from adacanon.baselines.clouds.learned_canonicalization import (
     proper_rotations,
 )
 from adacanon.baselines.clouds.pca_frames import Frames, PCAAligned, PCAFrameAveraged, aligning_rotations
-from adacanon.errors import InputError, ShapeError
+from adacanon.errors import InputError, ShapeError, UnknownNameError
 from adacanon.points import DGCNN, PointNet, principal_frames
 from adacanon.points.frames import principal_axes
 from adacanon.points.rotations import axis_frames
@@ -308,3 +308,34 @@ class TestPrincipalAxes:
         assert (PCAFrameAveraged(WithCategory())(clouds, category)[0] == 0).all()
         result = PCAAligned(WithCategory())(clouds, category)
         torch.testing.assert_close(result[2].norm(dim=1), 2 * clouds[2].norm(dim=1))
+
+
+class FirstVector(nn.Module):
+    """The first real point, squared in one coordinate: a vector that depends on the pose in which it is found."""
+
+    def forward(self, points: Tensor, mask: Tensor | None = None) -> Tensor:
+        return points[:, 0] + points[:, 0].square() * points.new_tensor([1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("wrapper", [PCAAligned, PCAFrameAveraged])
+class TestVectors:
+    def test_they_turn_with_the_cloud(self, wrapper: Callable[..., nn.Module], clouds: Tensor, poses: Tensor) -> None:
+        model = wrapper(FirstVector(), answers="vectors")
+        expected = (poses @ model(clouds).unsqueeze(2)).squeeze(2)
+        torch.testing.assert_close(model(clouds @ poses.mT), expected)
+        left = wrapper(FirstVector())
+        assert not torch.allclose(left(clouds @ poses.mT), (poses @ left(clouds).unsqueeze(2)).squeeze(2), atol=0.1)
+
+    def test_other_shapes_and_names_are_refused(self, wrapper: Callable[..., nn.Module], clouds: Tensor) -> None:
+        with pytest.raises(ShapeError, match=r'"vectors" have shape .*got .*Hint: answers="invariant" for scalars'):
+            wrapper(nn.Sequential(nn.Flatten(), nn.Linear(3 * POINTS, 4).double()), answers="vectors")(clouds)
+        with pytest.raises(UnknownNameError, match='has the answers "invariant" and "vectors", got \'maps\''):
+            wrapper(FirstVector(), answers="maps")
+
+
+def test_frame_averaging_turns_back_each_frame_before_the_mean(clouds: Tensor) -> None:
+    network = FirstVector()
+    found = PCAFrameAveraged(network, answers="vectors")(clouds)
+    for cloud, answer in zip(clouds, found, strict=True):
+        each = [frame.T @ network((cloud @ frame.T)[None])[0] for frame in principal_frames(cloud[None])[0]]
+        torch.testing.assert_close(answer, sum(each) / 4)

@@ -1,5 +1,6 @@
-"""Baselines on clouds: vector neurons, learned canonicalization, alignment and averaging by principal axes."""
+"""Baselines on clouds: vector neurons, equivariant graph networks, learned canonicalization, principal axes."""
 
+from adacanon.baselines.clouds.egnn import EGNN, EGNNLayer
 from adacanon.baselines.clouds.learned_canonicalization import (
     FrameNetwork,
     LearnedCanonicalization,
@@ -23,7 +24,9 @@ from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
 from adacanon.baselines.clouds.vn_segmentation import VNDGCNNSegmentation, VNPointNetSegmentation
 
 __all__ = [
+    "EGNN",
     "VNDGCNN",
+    "EGNNLayer",
     "FrameNetwork",
     "LearnedCanonicalization",
     "PCAAligned",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from adacanon.baselines.clouds.posed import called, check_posed, turned
+from adacanon.baselines.clouds.posed import Answers, called, check_answers, check_posed, turned, turned_back
 from adacanon.points.frames import centred, principal_axes, principal_frames
 
 Frames = Callable[[Tensor, Tensor | None], Tensor]
@@ -20,6 +20,7 @@ class PCAAligned(nn.Module):
 
     Args:
         network: f, from points (batch, points, 3), anything else, and perhaps a mask.
+        answers: "invariant", or "vectors" for one vector (batch, 3), which is turned back into the pose of the cloud.
 
     Shape:
         those of the network
@@ -29,13 +30,16 @@ class PCAAligned(nn.Module):
         torch.Size([4, 2])
     """
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module, *, answers: Answers = "invariant") -> None:
         super().__init__()
-        self.network = network
+        check_answers("PCAAligned", answers)
+        self.network, self.answers = network, answers
 
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAAligned", points, others, mask)
-        return called(self.network, turned(points, aligning_rotations(points, mask)), *others, mask=mask)
+        rotations = aligning_rotations(points, mask)
+        outputs = called(self.network, turned(points, rotations), *others, mask=mask)
+        return turned_back(outputs, rotations) if self.answers == "vectors" else outputs
 
 
 class PCAFrameAveraged(nn.Module):
@@ -48,6 +52,7 @@ class PCAFrameAveraged(nn.Module):
     Args:
         network: f, from points (batch, points, 3), anything else, and perhaps a mask.
         frames: from points and mask to rotations (batch, frames, 3, 3).
+        answers: "invariant", or "vectors" for one vector (batch, 3), which is turned back into the pose of the cloud.
 
     Shape:
         those of the network
@@ -60,9 +65,12 @@ class PCAFrameAveraged(nn.Module):
         Puny et al., "Frame Averaging for Invariant and Equivariant Network Design", ICLR 2022.
     """
 
-    def __init__(self, network: nn.Module, frames: Frames = principal_frames) -> None:
+    def __init__(
+        self, network: nn.Module, frames: Frames = principal_frames, *, answers: Answers = "invariant"
+    ) -> None:
         super().__init__()
-        self.network, self.frames = network, frames
+        check_answers("PCAFrameAveraged", answers)
+        self.network, self.frames, self.answers = network, frames, answers
 
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAFrameAveraged", points, others, mask)
@@ -70,7 +78,10 @@ class PCAFrameAveraged(nn.Module):
         forms, count = turned(points.unsqueeze(1), frames), frames.shape[1]
         repeated = [x.repeat_interleave(count, 0) for x in others]
         masks = None if mask is None else mask.repeat_interleave(count, 0)
-        return called(self.network, forms.flatten(0, 1), *repeated, mask=masks).unflatten(0, (-1, count)).mean(1)
+        outputs = called(self.network, forms.flatten(0, 1), *repeated, mask=masks)
+        if self.answers == "vectors":
+            outputs = turned_back(outputs, frames.flatten(0, 1))
+        return outputs.unflatten(0, (-1, count)).mean(1)
 
 
 @torch.no_grad()

@@ -1,0 +1,58 @@
+"""How the rows of `qm9` should be set: learning rates of the two networks, and temperature and frames of the blended
+row. On the validation part; no test molecule is read.
+"""
+
+from dataclasses import replace
+from itertools import product
+
+from adacanon.experiments.molecules import qm9
+from adacanon.experiments.molecules.methods import ANY_ORDER, INFINITE, SORTED, blended_row
+from adacanon.runs.run import Run, Settings
+from adacanon.runs.table import Row, row_named
+from adacanon.training.loop import TrainingControl
+
+CHOSEN_ON = ("gap", "dipole")
+"""A scalar and a vector; polarizability takes what suits the gap."""
+
+LEARNING_RATES = (1e-3, 2e-3)
+TEMPERATURES: tuple[float | str, ...] = (0.1, 1.0, INFINITE)
+
+
+def learning_row(name: str, method: str, rate: float) -> Row:
+    """A row of `qm9` with a learning rate of its own."""
+    return Row(f"{name}; learning rate {rate:g}", method, settings={"learning_rate": rate})
+
+
+def variant(temperature: float | str, frames: int) -> Row:
+    """A blended row, named after what it has of its own."""
+    size = "mean" if temperature == INFINITE else f"temperature {temperature:g}"
+    return blended_row(f"AC blended; {size}; {frames} frames", temperature, frames)
+
+
+NETWORKS = (("PCA aligned", "PCA"), ("EGNN", "EGNN"))
+"""The cheapest row on the plain network that keeps the symmetry, and the rival."""
+
+BLENDED = (*(variant(temperature, SORTED) for temperature in TEMPERATURES), variant(1.0, ANY_ORDER))
+ROWS = (*(learning_row(*network, rate) for network, rate in product(NETWORKS, LEARNING_RATES)), *BLENDED)
+
+
+def settings(row: Row, column: str, preset: str) -> Settings:
+    """As in `qm9`, and which part is held out."""
+    return {**qm9.settings(row, column, preset), "held_out": "validation"}
+
+
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
+    """As in `qm9`, with the validation part in the place of the test part."""
+    return qm9.trained_and_tested(row_named(ROWS, run.row), run, control)
+
+
+QM9_VALIDATION = replace(
+    qm9.QM9_TABLE,
+    name="qm9-validation",
+    title="QM9, learning rates, temperature and frames of the rows of `qm9`: error on the validation part",
+    rows=ROWS,
+    columns=tuple(column for column, target in qm9.COLUMNS.items() if target in CHOSEN_ON),
+    splits=lambda row, column: 1,
+    settings=settings,
+    execute=execute,
+)
