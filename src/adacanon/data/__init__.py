@@ -8,6 +8,7 @@ from adacanon.data.importing import Imported, import_folder
 from adacanon.data.labelled import Labelled, load_labelled
 from adacanon.data.modelnet import Clouds, ModelNet, load_modelnet
 from adacanon.data.official_images import import_images
+from adacanon.data.scenes import Scenes, pixel_centres, random_scenes
 from adacanon.data.shapenet import ShapeNetParts, Shapes, load_shapenet
 from adacanon.data.tu import GraphDataset, load_tu, read_tu
 
@@ -21,6 +22,7 @@ __all__ = [
     "Imported",
     "Labelled",
     "ModelNet",
+    "Scenes",
     "ShapeNetParts",
     "Shapes",
     "grid_orientation",
@@ -33,6 +35,8 @@ __all__ = [
     "load_shapenet",
     "load_tu",
     "normalised",
+    "pixel_centres",
+    "random_scenes",
     "read_tu",
     "torus_edges",
 ]

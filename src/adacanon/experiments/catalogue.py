@@ -25,6 +25,7 @@ from adacanon.experiments.graphs.tu_ablations import (
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.experiments.images.cifar import CIFAR
 from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST
+from adacanon.experiments.images.segmentation import SEGMENTATION, SEGMENTATION_TEMPERATURE
 from adacanon.experiments.toy.orientation import TOY, TOY_STRICT
 from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY
 from adacanon.runs.published import read_published
@@ -42,7 +43,7 @@ _CLOUDS = (
     HELD_OUT,
     TEMPERATURE_GRID,
 )
-_IMAGES = (CIFAR, ROTATED_MNIST)
+_IMAGES = (CIFAR, ROTATED_MNIST, SEGMENTATION, SEGMENTATION_TEMPERATURE)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 _PUBLISHED = Path(__file__).with_name("published.json")
 TABLES: dict[str, Table] = {
