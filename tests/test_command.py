@@ -141,7 +141,8 @@ class TestRun:
             main([command, "--help"])
         shown = " ".join(re.sub(r"[│|]", " ", capsys.readouterr().out).split())
         single = [name for name, table in TABLES.items() if len(table.presets) == 1]
-        *others, last = ("toy", "toy-strict", "toy-sensitivity", "tu-runtime", "fast-clouds", "fast-graphs")
+        images = ("segmentation", "segmentation-temperature")
+        *others, last = ("toy", "toy-strict", "toy-sensitivity", "tu-runtime", *images, "fast-clouds", "fast-graphs")
         assert {*others, last} == set(single)
         assert f"{', '.join(others)} and {last} have one preset only" in shown
 

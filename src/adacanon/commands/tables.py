@@ -51,7 +51,8 @@ class Execute:
     """This many splits per cell instead of the table's own number."""
     preset: Preset | None = None
     """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper. The tables toy,
-    toy-strict, toy-sensitivity, tu-runtime, fast-clouds and fast-graphs have one preset only."""
+    toy-strict, toy-sensitivity, tu-runtime, segmentation, segmentation-temperature, fast-clouds and fast-graphs have
+    one preset only."""
     jobs: int = 1
     """Runs at a time, each in a process with one thread."""
     threads: int = THREADS
@@ -117,8 +118,8 @@ class Report:
     splits: int | None = None
     """This many splits per cell instead of the table's own number."""
     preset: Preset | None = None
-    """Whose runs are shown, ``cpu`` by default. The tables toy, toy-strict, toy-sensitivity, tu-runtime, fast-clouds
-    and fast-graphs have one preset only."""
+    """Whose runs are shown, ``cpu`` by default. The tables toy, toy-strict, toy-sensitivity, tu-runtime, segmentation,
+    segmentation-temperature, fast-clouds and fast-graphs have one preset only."""
     format: Literal["terminal", "markdown", "html", "json"] = "terminal"
     """What to print."""
     json: bool = False

@@ -50,10 +50,10 @@ ROWS = (
     PLAIN,
     Row("U-Net (augmented)", "augmented", settings={"augmented": True}),
     turned_row("U-Net (mean over angles)", INFINITE),
-    turned_row("AC-U-Net, shared form", 0.0),
-    turned_row("AC-U-Net, blended", TEMPERATURE),
-    turned_row("AC-U-Net, shared form (fine-tuned)", 0.0, "fine-tuned", TUNING),
-    turned_row("AC-U-Net, blended (fine-tuned)", TEMPERATURE, "fine-tuned", TUNING),
+    turned_row("AC-U-Net (shared form)", 0.0),
+    turned_row("AC-U-Net (blended)", TEMPERATURE),
+    turned_row("AC-U-Net (shared form; fine-tuned)", 0.0, "fine-tuned", TUNING),
+    turned_row("AC-U-Net (blended; fine-tuned)", TEMPERATURE, "fine-tuned", TUNING),
 )
 TEMPERATURE_ROWS = (
     *(turned_row(f"temperature {size:g}", size) for size in (0.0, 0.002, 0.005, 0.01, 0.02)),
@@ -102,7 +102,7 @@ def training_scenes(options: Settings, split: int) -> TurnedScenes:
     return turned_scenes("train", options["scenes"], seed=split)
 
 
-def tested_module(run: Run, control: TrainingControl) -> nn.Module:
+def module_of(run: Run, control: TrainingControl) -> nn.Module:
     """What a run tests, after the training that it needs."""
     row, options = row_named((*ROWS, *TEMPERATURE_ROWS), run.row), run.options()
     data = training_scenes(options, run.split)
@@ -127,7 +127,7 @@ def _trained(run: Run, build: Callable[[], Learner], data: TurnedScenes, control
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train for a fixed number of epochs and test the last one: nothing is chosen on the scenes that are tested."""
     options, begin = run.options(), time.perf_counter()
-    module = tested_module(run, control)
+    module = module_of(run, control)
     data = turned_scenes(options["part"], options["tested"], seed=run.split)
     figures = segmentation_figures(module, data)
     return {**figures, "passes": float(options.get("angles", 1)), "seconds": time.perf_counter() - begin}
