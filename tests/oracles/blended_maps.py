@@ -40,7 +40,7 @@ def forms(network: Callable[[Tensor], Tensor], image: Tensor, angles: Sequence[f
 
 
 def blend(scores: Sequence[np.ndarray], angles: Sequence[float], temperature: float) -> np.ndarray:
-    """The mean of the scores, turned back, with weights in proportion to exp(certainty / temperature); forms count where
+    """The mean of the scores, turned back, weighted in proportion to exp(certainty / temperature). Forms count where
     they have the pixel.
     """
     sure = [certainty(form) for form in scores]
