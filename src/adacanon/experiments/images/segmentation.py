@@ -33,7 +33,7 @@ INFINITE = "infinite"
 TEMPERATURE = 0.005
 """Chosen on validation scenes by the table `segmentation-temperature`, before a test scene was read."""
 
-COMMON: Settings = {"scenes": 1500, "epochs": 16, "batch": 32, "learning_rate": 3e-3, "seed": 0}
+COMMON: Settings = {"scenes": 1500, "epochs": 16, "batch": 16, "learning_rate": 2e-3, "seed": 0}
 """The training of the network that all rows but the augmented one start from."""
 
 TUNING: Settings = {"tuning_epochs": 2, "tuning_rate": 1e-3, "draws": 6}
