@@ -63,7 +63,7 @@ TEMPERATURE_ROWS = (
 
 def settings(row: Row, column: str, preset: str) -> Settings:
     """What a cell depends on."""
-    return {**COMMON, "part": "test", "tested": 200, **row.own_settings(preset)}
+    return {**COMMON, "part": "test", "tested": 100, **row.own_settings(preset)}
 
 
 def validation_settings(row: Row, column: str, preset: str) -> Settings:
