@@ -95,7 +95,7 @@ def check_answers(kind: Any, family: "Family", prior: Prior, temperature: Temper
             f"Maps have their channels at axis 1, (pairs, channels, height, width), but the prior is {prior!r}. "
             f"Hint: prior={type(prior).__name__}(axis=1)"
         )
-    if isinstance(prior, EqualWeights) and temperature is None:
+    if isinstance(prior, EqualWeights) and (temperature is None or not bool((temperature() > 0).all())):
         raise InputError(
             "EqualWeights prefers no form, so there is no single best one to choose. "
             "Hint: temperature=float('inf'), the mean over all candidates"
@@ -104,14 +104,14 @@ def check_answers(kind: Any, family: "Family", prior: Prior, temperature: Temper
 
 def check_outputs(kind: Kind, family: "Family", prior: Prior, outputs: Tensor, g: Tree) -> None:
     """Refuse outputs (pairs, ...) of a shape that cannot be answers of this kind."""
-    if kind == "invariant":
-        if family.moves_pixels and outputs.dim() > 2:
-            raise ShapeError(
-                f"{family!r} needs one answer per image, (pairs, classes), got outputs of shape "
-                f"{tuple(outputs.shape)}. {TURN_MAPS_BACK}"
-            )
-        return
+    if kind == "invariant" and family.moves_pixels and outputs.dim() > 2:
+        raise ShapeError(
+            f"{family!r} needs one answer per image, (pairs, classes), got outputs of shape "
+            f"{tuple(outputs.shape)}. {TURN_MAPS_BACK}"
+        )
     answers = prior.answers_of(outputs)
+    if kind == "invariant":
+        return
     expected, fits, hint = {
         "vectors": ("(pairs, 3) or (pairs, points, 3), or several vectors on the last axis", _are_vectors, VECTORS),
         "rotations": ("(pairs, 3, 3) or (pairs, 9)", _are_matrices, "Hint: nine numbers per pose, row by row"),

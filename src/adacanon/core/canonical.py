@@ -14,7 +14,8 @@ class Canonical:
 
     Attributes:
         parameters: the chosen transformations :math:`u_d`, a tree with leaves (batch, forms, *point).
-        scores: the prior values :math:`h_d(f_d(\\kappa_{u_d}(g)))`, (batch, forms).
+        scores: the prior values :math:`h_d(f_d(\\kappa_{u_d}(g)))`, (batch, forms); with a temperature and a form per
+            class those of the soft maxima.
         logits: the network's outputs at the chosen forms, (batch, classes); with one shared form the answers (batch,
             ...), carried back and, with a temperature, blended. Also under the name ``answers``.
         evaluations: network evaluations per input that the search took; one on a coarse view counts by its share.

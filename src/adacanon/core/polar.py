@@ -33,19 +33,20 @@ class _Nearest(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, matrices: Tensor) -> Tensor:
-        u, s, vh = torch.linalg.svd(matrices)
-        sign = torch.det(u @ vh).sign()
-        last = torch.ones_like(s)
-        last[..., -1] = sign
-        turned = u * last.unsqueeze(-2)
-        ctx.save_for_backward(turned, s * last, vh)
-        return turned @ vh
+        with torch.autocast(matrices.device.type, enabled=False):
+            u, s, vh = torch.linalg.svd(matrices)
+            last = torch.ones_like(s)
+            last[..., -1] = torch.det(u @ vh).sign()
+            turned = u * last.unsqueeze(-2)
+            ctx.save_for_backward(turned, s * last, vh)
+            return turned @ vh
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
         turned, s, vh = ctx.saved_tensors
-        inner = turned.mT @ gradients[0] @ vh.mT
         sums = s.unsqueeze(-1) + s.unsqueeze(-2)
         unique = sums > torch.finfo(s.dtype).eps * s[..., :1, None]
-        skew = torch.where(unique, (inner - inner.mT) / torch.where(unique, sums, 1.0), 0.0)
-        return turned @ skew @ vh
+        with torch.autocast(s.device.type, enabled=False):
+            inner = turned.mT @ gradients[0] @ vh.mT
+            skew = torch.where(unique, (inner - inner.mT) / torch.where(unique, sums, 1.0), 0.0)
+            return turned @ skew @ vh
