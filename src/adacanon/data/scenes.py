@@ -141,7 +141,7 @@ class _Draws:
 def _house(draws: _Draws, ground: Tensor, centre: Tensor) -> list[Layer]:
     """A wall with a roof upon it and a door at its foot, which has the grey of the roof."""
     width, wall, roof = draws.between(0.52, 0.72), draws.between(0.36, 0.52), draws.between(0.28, 0.4)
-    door, height = width * draws.between(0.25, 0.4), wall * draws.between(0.5, 0.7)
+    door, height = width * draws.between(0.4, 0.55), wall * draws.between(0.5, 0.7)
     foot, aside = -(wall + roof) / 2, (width - door) / 2 * draws.between(-0.7, 0.7)
     wall_grey, other_grey = draws.greys(ground)
     tilt = draws.between(-TILT, TILT)
