@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import torch
 from torch import nn
 
 from adacanon.core import Canonicalized, NegativeEntropy
@@ -46,13 +47,14 @@ def turned_row(name: str, temperature: float | str, method: str = "not retrained
 
 
 PLAIN = Row("U-Net", "plain")
+TUNED = "AC-U-Net (shared form; fine-tuned)"
 ROWS = (
     PLAIN,
     Row("U-Net (augmented)", "augmented", settings={"augmented": True, "epochs": 20}),
     turned_row("U-Net (mean over angles)", INFINITE),
     turned_row("AC-U-Net (shared form)", 0.0),
     turned_row("AC-U-Net (blended)", TEMPERATURE),
-    turned_row("AC-U-Net (shared form; fine-tuned)", 0.0, "fine-tuned", TUNING),
+    turned_row(TUNED, 0.0, "fine-tuned", TUNING),
     turned_row("AC-U-Net (blended; fine-tuned)", TEMPERATURE, "fine-tuned", TUNING),
 )
 TEMPERATURE_ROWS = (
@@ -89,12 +91,34 @@ def plain_network(options: Settings, split: int) -> nn.Module:
     """The network of the plain row for these scenes, kept in the cache folder by the run that needed it first."""
     own = {name: options[name] for name in COMMON}
     run, data = Run.of("segmentation", PLAIN.name, COLUMN, split, own), training_scenes(options, split)
-    network = UNet(len(SCENE_CLASSES))
-    if restored(run, network, data.fingerprint):
+
+    def train() -> nn.Module:
+        return _trained(run, lambda: segmenter(UNet(len(SCENE_CLASSES)), data), data, TrainingControl())
+
+    return _kept(run, data, train)
+
+
+def tuned_network(options: Settings, split: int, control: TrainingControl) -> nn.Module:
+    """The same after a few epochs with one shared form, whatever the temperature in the test; kept too."""
+    own = {**options, "temperature": 0.0}
+    run, data = Run.of("segmentation", TUNED, COLUMN, split, own), training_scenes(options, split)
+
+    def train() -> nn.Module:
+        network = plain_network(options, split)
+        model = canonicalized(network, own, seed=split)
+        _trained(run, lambda: segmenter(model, data), data, control)
         return network
-    trained = _trained(run, lambda: segmenter(UNet(len(SCENE_CLASSES)), data), data, TrainingControl())
-    keep(run, trained, data.fingerprint)
-    return trained
+
+    return _kept(run, data, train)
+
+
+def _kept(run: Run, data: TurnedScenes, train: Callable[[], nn.Module]) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        network: nn.Module = UNet(len(SCENE_CLASSES))
+    if not restored(run, network, data.fingerprint):
+        network = train()
+        keep(run, network, data.fingerprint)
+    return network
 
 
 def training_scenes(options: Settings, split: int) -> TurnedScenes:
@@ -108,11 +132,11 @@ def module_of(run: Run, control: TrainingControl) -> nn.Module:
     data = training_scenes(options, run.split)
     if row.method == "augmented":
         return _trained(run, lambda: augmented_segmenter(UNet(len(SCENE_CLASSES)), data), data, control)
-    network = plain_network(options, run.split)
     if row.method == "plain":
-        return network
-    model = canonicalized(network, options, seed=run.split)
-    return model if row.method == "not retrained" else _trained(run, lambda: segmenter(model, data), data, control)
+        return plain_network(options, run.split)
+    tuned = row.method == "fine-tuned"
+    network = tuned_network(options, run.split, control) if tuned else plain_network(options, run.split)
+    return canonicalized(network, options, seed=run.split)
 
 
 def _trained(run: Run, build: Callable[[], Learner], data: TurnedScenes, control: TrainingControl) -> nn.Module:
