@@ -10,6 +10,7 @@ from adacanon.data.modelnet import Clouds, ModelNet, load_modelnet
 from adacanon.data.official_images import import_images
 from adacanon.data.official_qm9 import import_qm9
 from adacanon.data.qm9 import QM9, Molecules, load_qm9
+from adacanon.data.scenes import Scenes, pixel_centres, random_scenes
 from adacanon.data.shapenet import ShapeNetParts, Shapes, load_shapenet
 from adacanon.data.tu import GraphDataset, load_tu, read_tu
 
@@ -25,6 +26,7 @@ __all__ = [
     "Labelled",
     "ModelNet",
     "Molecules",
+    "Scenes",
     "ShapeNetParts",
     "Shapes",
     "grid_orientation",
@@ -39,6 +41,8 @@ __all__ = [
     "load_shapenet",
     "load_tu",
     "normalised",
+    "pixel_centres",
+    "random_scenes",
     "read_tu",
     "torus_edges",
 ]

@@ -26,6 +26,7 @@ from adacanon.experiments.graphs.tu_ablations import (
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.experiments.images.cifar import CIFAR
 from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST
+from adacanon.experiments.images.segmentation import SEGMENTATION, SEGMENTATION_TEMPERATURE
 from adacanon.experiments.molecules.qm9 import QM9_TABLE
 from adacanon.experiments.molecules.qm9_validation import QM9_VALIDATION
 from adacanon.experiments.temperature import TEMPERATURE
@@ -47,7 +48,7 @@ _CLOUDS = (
     TEMPERATURE_GRID,
     SHAPENET_HELD_OUT,
 )
-_IMAGES = (CIFAR, ROTATED_MNIST)
+_IMAGES = (CIFAR, ROTATED_MNIST, SEGMENTATION, SEGMENTATION_TEMPERATURE)
 _MOLECULES = (QM9_TABLE, QM9_VALIDATION)
 _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 _PUBLISHED = Path(__file__).with_name("published.json")

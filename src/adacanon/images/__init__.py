@@ -1,4 +1,4 @@
-"""Images: families of maps of the plane and of truncations, the resampling behind them, and ResNet-18."""
+"""Images: families of maps of the plane and of truncations, the resampling behind them, ResNet-18 and a small U-Net."""
 
 from adacanon.images.affine_families import AffineMaps, Dilations, Reflections, Rotations, Shears, Translations
 from adacanon.images.averaging import area_average
@@ -7,6 +7,7 @@ from adacanon.images.preprocessing import Preprocessing
 from adacanon.images.resampling import warp
 from adacanon.images.resnet import ResNet18
 from adacanon.images.truncations import Truncations
+from adacanon.images.unet import UNet
 from adacanon.images.weights import load_weights
 from adacanon.images.windows import Windows
 
@@ -22,6 +23,7 @@ __all__ = [
     "Shears",
     "Translations",
     "Truncations",
+    "UNet",
     "Windows",
     "area_average",
     "load_weights",

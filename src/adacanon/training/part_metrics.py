@@ -36,3 +36,21 @@ def shape_ious(predicted: Tensor, labels: Tensor, own: Tensor) -> Tensor:
 def category_mean(values: Tensor, categories: Tensor) -> float:
     """The mean over categories of the mean over their shapes, in which rare categories count as much as others."""
     return float(torch.stack([values[categories == kind].mean() for kind in categories.unique()]).mean())
+
+
+def class_ious(predicted: Tensor, labels: Tensor, classes: int) -> Tensor:
+    r"""For every class c :math:`|P_c \cap L_c| / |P_c \cup L_c|` over all places of all samples together, so that rare
+    classes count as much as others in their mean; one for a class that is neither predicted nor there.
+
+    Shape:
+        predicted and labels of one shape -> (classes,)
+
+    Example:
+        >>> class_ious(torch.tensor([[0, 0], [1, 1]]), torch.tensor([[0, 1], [1, 1]]), 3).tolist()
+        [0.5, 0.6666666666666666, 1.0]
+    """
+    found = torch.bincount(labels.flatten() * classes + predicted.flatten(), minlength=classes**2)
+    table = found.reshape(classes, classes).double()
+    both = table.diagonal()
+    union = table.sum(0) + table.sum(1) - both
+    return torch.where(union > 0, both / union.clamp(min=1), 1.0)
