@@ -13,6 +13,7 @@ from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.experiments.clouds.stability import STABILITY
 from adacanon.experiments.clouds.temperature import TEMPERATURE_GRID
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
+from adacanon.experiments.graphs.temperature import TEMPERATURE_GRAPHS
 from adacanon.experiments.graphs.tu import TU
 from adacanon.experiments.graphs.tu_ablations import (
     TU_ATTRIBUTES,
@@ -30,7 +31,7 @@ from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY
 from adacanon.runs.published import read_published
 from adacanon.runs.table import Table
 
-_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME)
+_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME, TEMPERATURE_GRAPHS)
 _CLOUDS = (
     MODELNET,
     MODELNET_Z,
