@@ -90,6 +90,20 @@ def test_the_code_on_temperature_runs(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "torch.Size([8, 10]) torch.Size([24, 8, 10])\ntensor(True)\n"
 
 
+def test_the_code_on_answers_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "answers.md").read_text(), flags=re.S)
+    assert len(blocks) == 6
+    exec(compile("\n".join(blocks), "answers.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == [
+        "torch.Size([4, 1])",
+        "torch.Size([4, 3]) torch.Size([24, 4, 1])",
+        "torch.Size([4, 3, 3]) [1.0, 1.0, 1.0, 1.0]",
+        "torch.Size([4, 64])",
+        "torch.Size([2, 5, 32, 32]) tensor(1.)",
+        "True",
+    ]
+
+
 def test_the_code_on_speed_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "speed.md").read_text(), flags=re.S)
     exec(compile(block, "speed.md", "exec"), {})

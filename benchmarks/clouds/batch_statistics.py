@@ -66,7 +66,7 @@ def held_out_accuracy(model: Canonicalized, data: RotatedClouds) -> float:
 
 
 def parser() -> argparse.ArgumentParser:
-    parser = measure.section_options(__doc__ or "", quick={"epochs": 1, "shapes": 64, "rows": ["AC-PointNet"]})
+    parser = measure.section_options(__doc__ or "", quick={"epochs": 1, "shapes": 64, "rows": ["AC-PointNet (paper)"]})
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--shapes", type=int, default=640)
     parser.add_argument("--epochs", type=int, default=None, help="of the training, instead of the table's own")

@@ -23,7 +23,7 @@ from adacanon.training.loop import TrainingControl
 from benchmarks.frame import measure
 
 BATCH, ANCHORS, POINTS = 32, 24, 128
-ROWS = ("AC-PointNet", "AC-DGCNN")
+ROWS = ("AC-PointNet (paper)", "AC-DGCNN (paper)")
 
 
 def section(options: argparse.Namespace) -> measure.Section:
@@ -75,7 +75,7 @@ def one_batch(learner: Learner, data: RotatedClouds, index: Tensor, size: int, a
 
 def parser() -> argparse.ArgumentParser:
     parser = measure.section_options(
-        __doc__ or "", quick={"epochs": 1, "clouds": 8, "sizes": [32], "anchors": [6], "rows": ["AC-PointNet"]}
+        __doc__ or "", quick={"epochs": 1, "clouds": 8, "sizes": [32], "anchors": [6], "rows": ["AC-PointNet (paper)"]}
     )
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--sizes", type=int, nargs="+", default=[32, 64, 128])

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.core.answers import Carried, Kind
 from adacanon.core.family import Family
 from adacanon.core.pytree import Tree, batch_size
 from adacanon.core.space import Space
@@ -39,6 +40,21 @@ class Composition(Family):
 
     def chunk_size(self, g: Tree) -> int | None:
         return self.first.chunk_size(g)
+
+    @property
+    def carries(self) -> frozenset[Kind]:
+        return self.first.carries & self.second.carries
+
+    def act(self, u: Tree, answers: Tensor, kind: Kind) -> Carried:
+        """What was done last is undone first; the share of a pixel that has a source is carried like an answer."""
+        inner = self.second.act(u[1], answers, kind)
+        outer = self.first.act(u[0], inner.answers, kind)
+        if inner.known is None:
+            return outer
+        return Carried(outer.answers, self.first.act(u[0], inner.known, kind).answers)
+
+    def real_points(self, g: Tree) -> Tensor | None:
+        return self.first.real_points(g)
 
     def transform(self, g: Tree, u: Tree, owner: Tensor) -> Tree:
         inner = self.first.transform(g, u[0], owner)

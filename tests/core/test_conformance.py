@@ -13,12 +13,26 @@ import pytest
 import torch
 from torch import Tensor
 
-from adacanon import AnchoredSearch, Canonicalized, Objective, RandomSearch, SampleAndRefine, Temperature
+from adacanon import (
+    AnchoredSearch,
+    Canonicalized,
+    Confidence,
+    EqualWeights,
+    LargestScore,
+    LogSumExp,
+    NegativeEntropy,
+    Objective,
+    RandomSearch,
+    SampleAndRefine,
+    Temperature,
+)
 from adacanon.core import Maximizer
 from adacanon.errors import InputError
+from adacanon.images import Rotations as Turns
 from adacanon.points import Rotations
 from adacanon.spaces import SO3
 from cases.distributed_training import exact_objective, train_on_half
+from cases.image_cases import images
 from cases.networks import cloud_network, clouds
 
 SEARCH = SampleAndRefine(6, 2)
@@ -29,6 +43,13 @@ TRACING = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor tha
 
 def canonicalized(search: Maximizer = SEARCH, *, classes: int = 3, dtype: torch.dtype = SINGLE) -> Canonicalized:
     return Canonicalized(cloud_network(classes, dtype=dtype), Rotations(), search)
+
+
+def like(model: Canonicalized, network: Any, **options: Any) -> Canonicalized:
+    """The same model around another network."""
+    temperature = copy.deepcopy(model.temperature) or 0.0
+    options |= {"prior": model.prior, "answers": model.answers, "temperature": temperature}
+    return Canonicalized(network, model.family, model.search, **options)
 
 
 def eager(model: Canonicalized, g: Tensor) -> Tensor:
@@ -55,7 +76,7 @@ def inference_on_inference_tensors(model: Canonicalized, g: Tensor) -> Tensor:
 def record_in_inference(model: Canonicalized, g: Tensor) -> Tensor:
     with torch.inference_mode():
         found = model.canonicalize(g.clone())
-        assert found.forms().shape == (3, 3, 4, 3)
+        assert found.forms().shape == (3, 3 if not model.prior.shared else 1, *g.shape[1:])
         return found.logits
 
 
@@ -78,8 +99,10 @@ def copied(model: Canonicalized, g: Tensor) -> Tensor:
 
 
 def reloaded(model: Canonicalized, g: Tensor) -> Tensor:
-    network, temperature = cloud_network(seed=77, dtype=SINGLE), copy.deepcopy(model.temperature) or 0.0
-    other = Canonicalized(network, Rotations(), model.search, seed=9, temperature=temperature).eval()
+    network = copy.deepcopy(model.network)
+    for parameter in network.parameters():
+        torch.nn.init.zeros_(parameter)
+    other = like(model, network, seed=9).eval()
     other.load_state_dict(model.state_dict())
     return other(g)
 
@@ -101,7 +124,7 @@ def lightning_validation(model: Canonicalized, g: Tensor) -> Tensor:
 def compiled(model: Canonicalized, g: Tensor) -> Tensor:
     torch._dynamo.reset()
     network = torch.compile(model.network, backend="aot_eager")
-    return Canonicalized(network, Rotations(), model.search, temperature=model.temperature or 0.0).eval()(g)
+    return like(model, network).eval()(g)
 
 
 WAYS = [
@@ -138,6 +161,51 @@ def test_every_way_to_run_gives_the_answer_of_the_plain_model_with_a_temperature
     model = Canonicalized(network, Rotations(), RandomSearch(6), temperature=temperature).eval()
     expected = model(g).detach()
     torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
+
+
+ANSWERS = {
+    "largest score": (cloud_network(3), Rotations(), LargestScore(), "invariant"),
+    "log-sum-exp": (cloud_network(3), Rotations(), LogSumExp(), "invariant"),
+    "scalars": (cloud_network(2), Rotations(), Confidence(), "invariant"),
+    "scores per point": (torch.nn.Linear(3, 5), Rotations(), NegativeEntropy(), "invariant"),
+    "vectors": (cloud_network(7), Rotations(), Confidence(), "vectors"),
+    "a vector per point": (torch.nn.Linear(3, 4), Rotations(), Confidence(), "vectors"),
+    "a mean of vectors": (cloud_network(3), Rotations(), EqualWeights(), "vectors"),
+    "poses": (cloud_network(10), Rotations(), Confidence(), "rotations"),
+    "maps": (torch.nn.Conv2d(2, 3, 3, padding=1), Turns(), NegativeEntropy(axis=1), "maps"),
+    "maps with a confidence": (torch.nn.Conv2d(2, 3, 3, padding=1), Turns(), Confidence(axis=1), "maps"),
+}
+
+
+TEMPERATURES = [(name, t) for name in ANSWERS for t in (0.0, 0.5, math.inf) if t or name != "a mean of vectors"]
+"""Without a temperature, equal weights have no best form."""
+
+
+@pytest.mark.parametrize(("name", "temperature"), TEMPERATURES, ids=str)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_every_way_to_run_gives_the_answer_of_the_plain_model_for_answers_of_any_kind(
+    way: Callable[[Canonicalized, Tensor], Tensor], name: str, temperature: float
+) -> None:
+    network, family, prior, kind = ANSWERS[name]
+    g = images(3, 2, 6, 6, dtype=SINGLE) if isinstance(family, Turns) else clouds(dtype=SINGLE)
+    options = {"prior": prior, "answers": kind, "temperature": temperature}
+    model = Canonicalized(copy.deepcopy(network).float(), family, RandomSearch(20), **options).eval()
+    expected = model(g).detach()
+    torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_of_any_kind_under_autocast_are_in_single_precision_near_the_plain_ones(name: str) -> None:
+    """The mean over candidates, where no choice between near candidates can turn over."""
+    network, family, prior, kind = ANSWERS[name]
+    g = images(3, 2, 6, 6, dtype=SINGLE) if isinstance(family, Turns) else clouds(dtype=SINGLE)
+    options = {"prior": prior, "answers": kind, "temperature": math.inf}
+    model = Canonicalized(copy.deepcopy(network).float(), family, RandomSearch(6), **options).eval()
+    expected = model(g)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        answers = model(g)
+    assert answers.dtype == torch.float32
+    torch.testing.assert_close(answers, expected, atol=0.03, rtol=0.03)
 
 
 @pytest.mark.parametrize(

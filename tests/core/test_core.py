@@ -17,6 +17,7 @@ from adacanon import (
     Objective,
     RandomSearch,
     SampleAndRefine,
+    cross_entropy,
     one_vs_rest,
     predict,
     probabilities,
@@ -446,3 +447,26 @@ def test_equal_rows_are_found_among_round_numbers() -> None:
     first, inverse = distinct_rows(torch.zeros(48, dtype=torch.int64), turns)
     assert first.sort().values.tolist() == list(range(24))
     assert torch.equal(turns[first][inverse], turns)
+
+
+class TestCrossEntropy:
+    def test_is_torchs_for_class_indices(self) -> None:
+        logits, targets = torch.randn(5, 3), torch.tensor([0, 2, 1, 1, 0])
+        torch.testing.assert_close(cross_entropy(logits, targets), torch.nn.functional.cross_entropy(logits, targets))
+
+    @pytest.mark.parametrize(
+        ("logits", "targets"),
+        [
+            (torch.randn(3, 2), torch.tensor([[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])),  # several labels
+            (torch.randn(3, 1), torch.tensor([0, 0, 0])),  # a single class: the loss would always be zero
+        ],
+        ids=["several labels", "a single class"],
+    )
+    def test_what_it_would_take_for_something_else_is_refused(self, logits: Tensor, targets: Tensor) -> None:
+        with pytest.raises(ShapeError, match="one_vs_rest"):
+            cross_entropy(logits, targets)
+
+    @pytest.mark.parametrize("targets", [torch.tensor([0, 1, 5]), torch.tensor([0.0, 1.0, 0.0])])
+    def test_targets_that_are_no_classes_are_refused(self, targets: Tensor) -> None:
+        with pytest.raises(InputError, match="Class indices"):
+            cross_entropy(torch.randn(3, 2), targets)

@@ -196,8 +196,8 @@ class TestChairs:
 
     def run(self) -> Run:
         few: dict[str, Any] = {"epochs": 1, "batch": 4, "points": POINTS, "size": 12}
-        options = {**modelnet.MODELNET.settings_of("AC-PointNet", "accuracy"), **few}
-        return Run.of("modelnet", "AC-PointNet", "accuracy", 0, options)
+        options = {**modelnet.MODELNET.settings_of("AC-PointNet (paper)", "accuracy"), **few}
+        return Run.of("modelnet", "AC-PointNet (paper)", "accuracy", 0, options)
 
     def test_it_shows_what_the_network_sees_and_what_it_makes_of_it(self) -> None:
         gallery = chairs.gallery(self.run(), TrainingControl(), kind="disc", count=4)

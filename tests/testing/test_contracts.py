@@ -10,9 +10,11 @@ from torch import Tensor
 from adacanon import AnchoredSearch, Canonicalized, RandomSearch
 from adacanon.core import Family, Landscape, Maximizer, SearchResult, Space
 from adacanon.core.pytree import map_tensors
+from adacanon.images import Reflections
 from adacanon.points import Rotations
 from adacanon.spaces import SO3, Circle, Orthogonal
 from adacanon.testing import (
+    assert_equivariant,
     assert_invariant,
     check_family,
     check_maximizer,
@@ -327,3 +329,40 @@ def test_structures_survive_the_invariance_check() -> None:
         return map_tensors(lambda leaf: leaf.norm(dim=1, keepdim=True), x)
 
     assert_invariant(lengths, padded_vectors(), PaddedRotations(), tolerance=1e-9)
+
+
+# Equivariance
+
+
+def test_an_equivariant_model_passes_and_its_error_is_returned() -> None:
+    assert assert_equivariant(lambda g: g.mean(1), clouds(), Rotations(), "vectors", tolerance=1e-12) <= 1e-12
+    assert assert_equivariant(lambda g: g.norm(dim=2), clouds(), Rotations(), "invariant", tolerance=1e-12) <= 1e-12
+    assert assert_equivariant(lambda g: g.sum(1), clouds(), lambda g: -g, lambda y: -y, tolerance=1e-12) <= 1e-12
+
+
+def test_a_model_that_is_not_equivariant_is_caught_with_its_worst_sample() -> None:
+    g = clouds(4) * torch.tensor([0.0, 0.1, 10.0, 0.0], dtype=torch.float64)[:, None, None]
+    with pytest.raises(AssertionError, match="sample 2 elsewhere"):
+        assert_equivariant(lambda x: x[:, 0].abs(), g, Rotations(), "vectors", tolerance=1e-6)
+    with pytest.raises(AssertionError, match="not equivariant"):
+        assert_equivariant(lambda x: x[:, 0], g, lambda x: -x, lambda y: y, tolerance=1e-6)
+
+
+def test_nan_is_not_equivariance() -> None:
+    with pytest.raises(AssertionError, match="not equivariant"):
+        assert_equivariant(lambda x: x[:, 0] * torch.nan, clouds(), Rotations(), "vectors", tolerance=1.0)
+
+
+def test_maps_are_compared_where_they_have_a_source() -> None:
+    images = torch.rand(2, 1, 8, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    steps = Reflections("both")
+    assert assert_equivariant(lambda x: x * x, images, steps, "maps", tolerance=1e-12) <= 1e-12
+    with pytest.raises(AssertionError, match="not equivariant"):
+        assert_equivariant(lambda x: x.cumsum(2), images, steps, "maps", tolerance=1e-3)
+
+
+def test_an_action_on_inputs_needs_one_on_answers() -> None:
+    with pytest.raises(AssertionError, match="two functions"):
+        assert_equivariant(lambda x: x, clouds(), lambda x: x, "vectors", tolerance=1.0)
+    with pytest.raises(AssertionError, match="two functions"):
+        assert_equivariant(lambda x: x, clouds(), Rotations(), lambda x: x, tolerance=1.0)

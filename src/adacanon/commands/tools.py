@@ -8,7 +8,7 @@ import tyro
 
 from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, report_failures, set_threads
 from adacanon.experiments.catalogue import table_named
-from adacanon.experiments.clouds.figures import write_figure
+from adacanon.experiments.figures import write_figure
 from adacanon.experiments.import_data import describe_import
 from adacanon.reports.progress import passes_bar
 from adacanon.reports.terminal import show_classes, show_summary, show_verdicts
@@ -16,10 +16,10 @@ from adacanon.reports.terminal import show_classes, show_summary, show_verdicts
 
 @dataclass(frozen=True)
 class Figure:
-    """Draw a figure on point clouds; a network that no run has left in the cache folder is trained first."""
+    """Draw a figure; a network that no run has left in the cache folder is trained first."""
 
-    name: tyro.conf.Positional[Literal["stability", "continuity", "chairs"]]
-    """``stability`` is drawn from its records, the others from networks of the table ``modelnet``."""
+    name: tyro.conf.Positional[Literal["stability", "continuity", "chairs", "temperature"]]
+    """``stability`` and ``temperature`` are drawn from their records, the others from networks of ``modelnet``."""
     rows: tuple[str, ...] = ()
     """Only these rows of ``continuity``, separated by spaces or commas."""
     preset: Preset = "cpu"

@@ -14,8 +14,10 @@ class Canonical:
 
     Attributes:
         parameters: the chosen transformations :math:`u_d`, a tree with leaves (batch, forms, *point).
-        scores: the prior values :math:`h_d(f_d(\\kappa_{u_d}(g)))`, (batch, forms).
-        logits: the network's outputs at the chosen forms, (batch, classes).
+        scores: the prior values :math:`h_d(f_d(\\kappa_{u_d}(g)))`, (batch, forms); with a temperature and a form per
+            class those of the soft maxima.
+        logits: the network's outputs at the chosen forms, (batch, classes); with one shared form the answers (batch,
+            ...), carried back and, with a temperature, blended. Also under the name ``answers``.
         evaluations: network evaluations per input that the search took; one on a coarse view counts by its share.
         mask: which entries of padded parameters mean something, or None if all do.
         determined: for which inputs the anchors of the search follow from the input, (batch,) of booleans; for the
@@ -23,6 +25,8 @@ class Canonical:
             uses no anchors.
         weights: with a temperature, those of the candidates, (candidates, batch, forms); None without.
         effective_forms: the effective number of forms that decide, (batch, forms), see ``core.soft``; None without.
+        known: for maps of pixels, the share of every pixel for which there is an answer, (batch, 1, height, width),
+            from 0 to 1; where it is 0 the answer is 0. None for other answers.
 
     Example:
         >>> import torch
@@ -43,6 +47,12 @@ class Canonical:
     determined: Tensor | None = None
     weights: Tensor | None = None
     effective_forms: Tensor | None = None
+    known: Tensor | None = None
+
+    @property
+    def answers(self) -> Tensor:
+        """The answers of the model: ``logits`` by the name that fits vectors, poses and maps."""
+        return self.logits
 
     def forms(self) -> Tree:
         """The canonical forms :math:`\\kappa_{u_d}(g)`, a tree with leaves (batch, forms, ...)."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
+from adacanon.core.answers import Carried, Kind, carried_back, check_answers, settled
 from adacanon.core.canonical import Canonical
 from adacanon.core.checks import CHECK_HINT, check_ids, check_parts, checked_result, other_types, where_not_finite
 from adacanon.core.evaluation import evaluate
@@ -54,13 +55,16 @@ class Canonicalized(nn.Module):
     is given and otherwise from a stream that is saved with the model too.
 
     Args:
-        network: :math:`f`, any module from the family's forms to (pairs, classes). A plain function is called as it is:
-            what it hides cannot be put in evaluation mode.
+        network: :math:`f`, any module from the family's forms to (pairs, classes), or to other answers (pairs, ...). A
+            plain function is called as it is: what it hides cannot be put in evaluation mode.
         family: :math:`\kappa`, which names the space and transforms.
         search: where the maximum is looked for; if left out, the search that the family names
             (:meth:`Family.searches`).
         training_search: another search for training mode, where estimates are enough; the same one if left out.
         prior: :math:`h`; a form per class unless the prior is shared.
+        answers: how answers move with the input, see ``core.answers``: "invariant" for class scores, scalars and labels
+            of points, "vectors", "rotations" for poses, "maps" for an answer per pixel. All but the first need one
+            shared form, and are carried back to the input.
         temperature: :math:`\tau` of soft prior maximization, a dial from the maximum (0, the paper's rule) to the mean
             (infinity): a number, one per class, or a :class:`~adacanon.core.soft.Temperature` that is learned. It needs
             a search over a finite set of candidates. With a shared prior, answers are blended by their confidence.
@@ -90,6 +94,7 @@ class Canonicalized(nn.Module):
         search: Maximizer | None = None,
         *,
         prior: Prior | None = None,
+        answers: Kind = "invariant",
         temperature: float | Sequence[float] | Tensor | Temperature = 0.0,
         training_search: Maximizer | None = None,
         chunk_size: int | None = None,
@@ -120,6 +125,8 @@ class Canonicalized(nn.Module):
         self.search_state = nn.ModuleList(_search_state(search, training_search))
         self.prior = ClassScore() if prior is None else prior
         self.temperature = as_temperature(temperature)
+        check_answers(answers, family, self.prior, self.temperature)
+        self.answers = answers
         self.chunk_size = chunk_size
         self.resample_every = resample_every
         self.register_buffer("seed", torch.tensor(seed, dtype=torch.int64))
@@ -127,7 +134,7 @@ class Canonicalized(nn.Module):
 
     def get_extra_state(self) -> Tensor:
         """Family and searches by name, so that a checkpoint of one model is not taken for that of another."""
-        return packed(names_of(self.family, self.search, self.training_search))
+        return packed(names_of(self.family, self.search, self.training_search, self.answers))
 
     def set_extra_state(self, state: Tensor) -> None:
         """Names are compared before anything is loaded."""
@@ -147,6 +154,7 @@ class Canonicalized(nn.Module):
 
     def extra_repr(self) -> str:
         names = ["family", "search", "prior"] + ["training_search"] * (self.training_search is not None)
+        names += ["answers"] * (self.answers != "invariant")
         lines = (f"{name}={getattr(self, name)!r}," for name in names)
         return "\n".join((*lines, f"chunk={self.chunk_size or 'automatic'}"))
 
@@ -158,7 +166,8 @@ class Canonicalized(nn.Module):
         generator: torch.Generator | None = None,
         budget: float | None = None,
     ) -> Tensor:
-        """Class scores (batch, classes) at the canonical forms; with a shared prior, the outputs at the shared form.
+        """Class scores (batch, classes) at the canonical forms; with a shared prior, the answers at the shared form,
+        carried back.
 
         Args:
             ids: names of the samples, for searches that remember them from epoch to epoch.
@@ -171,7 +180,8 @@ class Canonicalized(nn.Module):
             return soft_answers(self, self.temperature(), g, ids=ids, generator=generator, budget=budget)
         found, landscape = self.maximize(g, ids=ids, generator=generator, budget=budget)
         with in_its_own_mode(self.network):
-            return self._at(self.network, g, found, landscape)
+            outputs = self._at(self.network, g, found, landscape)
+        return self._carried(outputs, found).answers
 
     def outputs_at(self, g: Tree, u: Tree, owner: Tensor, landscape: Landscape) -> Tensor:
         """Network outputs (pairs, ...) for a list of pairs, equal ones evaluated once; gradients flow."""
@@ -194,19 +204,21 @@ class Canonicalized(nn.Module):
                 return soft_canonical(self, self.temperature(), g, ids=ids, generator=generator, budget=budget)
             found, landscape = self.maximize(g, ids=ids, generator=generator, budget=budget)
             with in_evaluation_mode(self.network) as network:
-                logits = self._at(network, g, found, landscape)
+                outputs = self._at(network, g, found, landscape)
             batch, forms = found.values.shape
-            scores = self.prior(logits).reshape(batch, forms)
+            scores = self.prior(outputs).reshape(batch, forms)
+            carried = self._carried(outputs, found)
         mask = landscape.space.mask()
         return Canonical(
             parameters=found.parameters,
             scores=scores,
-            logits=logits,
+            logits=carried.answers,
             evaluations=landscape.pairs_evaluated / landscape.batch,
             mask=None if mask is None else map_tensors(lambda leaf: leaf.unsqueeze(1), mask),
             family=self.family,
             g=g,
             determined=landscape.determined,
+            known=carried.known,
         )
 
     def prepare(self, g: Any) -> Tree:
@@ -249,7 +261,14 @@ class Canonicalized(nn.Module):
             g = map_tensors(lambda leaf: leaf.clone() if leaf.is_inference() else leaf.detach(), g)
             check_ids(ids, batch_size(g))
             landscape = Landscape(
-                network, self.family, self.prior, g, chunk_size=self.chunk_size, ids=ids, learning=self.training
+                network,
+                self.family,
+                self.prior,
+                g,
+                answers=self.answers,
+                chunk_size=self.chunk_size,
+                ids=ids,
+                learning=self.training,
             )
             search = self.training_search or self.search if self.training else self.search
             try:
@@ -296,6 +315,13 @@ class Canonicalized(nn.Module):
         if self.prior.shared:
             return outputs[place]
         return outputs[place.unflatten(0, (batch, forms)), torch.arange(forms, device=place.device)]
+
+    def _carried(self, outputs: Tensor, found: SearchResult) -> Carried:
+        """The answers in the outputs (batch, ...), carried back from the shared form."""
+        if not self.prior.shared:
+            return Carried(outputs)
+        u = map_tensors(lambda leaf: leaf[:, 0], found.parameters)
+        return settled(carried_back(self.family, self.answers, u, self.prior.answers_of(outputs)), self.answers)
 
     def _distinct_outputs(
         self, network: Network, g: Tree, u: Tree, owner: Tensor, landscape: Landscape

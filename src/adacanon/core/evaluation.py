@@ -26,8 +26,8 @@ PAIRS_PER_FUSED_CHUNK = 4096
 """What a fused evaluation handles at a time if no chunk_size is set."""
 
 Network = Callable[[Tree], Tensor]
-Rank = Callable[[Tensor], Tensor]
-"""From outputs (pairs, ...) to values (pairs, forms)."""
+Rank = Callable[[Tensor, Tensor], Tensor]
+"""From outputs (pairs, ...) and the inputs that they belong to, (pairs,), to values (pairs, forms)."""
 
 
 class Evaluation(ABC):
@@ -105,7 +105,7 @@ class PlainEvaluation(Evaluation):
         return flatten_leading(u, 3), owners(batch, n, self._device, count=count)
 
     def _of_chunk(self, u: Tree, owner: Tensor, form: Tensor | None) -> Tensor:
-        values = self.rank(evaluate(self.network, self.family, self.g, u, owner))
+        values = self.rank(evaluate(self.network, self.family, self.g, u, owner), owner)
         return values if form is None else values.gather(1, form.unsqueeze(1))
 
     def _slopes(self, u: Tree, owner: Tensor, form: Tensor) -> tuple[Tensor, Tree]:
@@ -152,7 +152,9 @@ class FusedEvaluation(Evaluation):
         return self._ranked(at_least_float32(self.fused(u)))
 
     def _ranked(self, outputs: Tensor) -> Tensor:
-        return self.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
+        count, batch = outputs.shape[:2]
+        owner = owners(batch, 1, outputs.device, count=count)
+        return self.rank(outputs.flatten(0, 1), owner).unflatten(0, (count, batch))
 
     def _slopes(self, grid: Tree, form: Tensor) -> tuple[Tensor, Tree]:
         """One of the values (count, batch, forms) for each point, and its gradient."""

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from adacanon.core.answers import Carried, Kind
 from adacanon.core.pytree import Tree
 from adacanon.core.space import Space
+from adacanon.errors import SpaceError
 
 if TYPE_CHECKING:
     from adacanon.core.maximizer import Maximizer
@@ -76,10 +78,25 @@ class Family(ABC):
 
     @property
     def moves_pixels(self) -> bool:
-        """Whether an answer for a single pixel belongs elsewhere after a transformation. Networks with such answers are
-        refused; the answer for a point of a cloud, or for a node, stays with it.
+        """Whether an answer for a single pixel belongs elsewhere after a transformation. The answer for a point of a
+        cloud, or for a node, stays with it.
         """
         return False
+
+    @property
+    def carries(self) -> frozenset[Kind]:
+        """The kinds of answers that ``act`` can carry back."""
+        return frozenset({"invariant"})
+
+    def act(self, u: Tree, answers: Tensor, kind: Kind) -> Carried:
+        """Undo transformations (pairs, *point) on the answers (pairs, ...) that a network gave for the forms."""
+        if kind != "invariant":
+            raise SpaceError(f"{self!r} cannot carry back answers of the kind {kind!r}, only {sorted(self.carries)}")
+        return Carried(answers)
+
+    def real_points(self, g: Tree) -> Tensor | None:
+        """Which points of the inputs are real, (batch, points); None where answers are not per point."""
+        return None
 
     def prepare(self, g: Any) -> Tree:
         """Check a batch and turn it, once per call, into the pytree that ``transform`` reads."""

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+from adacanon.core.answers import Kind, check_outputs
 from adacanon.core.evaluation import Evaluation, FusedEvaluation, PlainEvaluation
 from adacanon.core.family import Family
 from adacanon.core.precision import fused_in_precision, in_precision, reduced_precision
-from adacanon.core.prior import WHY_NO_MAPS, Prior
+from adacanon.core.prior import Prior
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, owners, row_numel, tensors
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
@@ -29,6 +30,7 @@ class Landscape:
         family: :math:`\kappa`.
         prior: :math:`h`.
         g: the prepared batch.
+        answers: how the network's answers move with the input.
         chunk_size: pairs per network evaluation; None leaves it to the family, or chooses by the size of a form.
         ids: names of the samples, for searches that remember.
         learning: whether searches may learn from this batch.
@@ -37,6 +39,7 @@ class Landscape:
     Attributes:
         batch: number of inputs.
         space: the transformations.
+        real: for one shared form, which points of the inputs are real, (batch, points); None where it is not asked for.
         fused: the faster way to outputs that the family knows for this network, or None.
         pairs_evaluated: pairs of a transformation and an input so far; one on a coarse view counts by its share.
         forms: per input, as the network's outputs say; None as long as nothing was evaluated.
@@ -57,16 +60,19 @@ class Landscape:
         prior: Prior,
         g: Tree,
         *,
+        answers: Kind = "invariant",
         chunk_size: int | None = None,
         ids: Tensor | None = None,
         learning: bool = True,
         numbers: int = AUTOMATIC_CHUNK_NUMBERS,
     ) -> None:
         self.network, self.family, self.prior, self.g = network, family, prior, g
+        self.answers = answers
         self.ids, self.learning = ids, learning
         self.batch, self.device = batch_size(g), tensors(g)[0].device
         self.space: Space = family.space(g)
         self.fused = family.fused(network, g)
+        self.real = family.real_points(g) if prior.shared else None
         self.pairs_evaluated = 0.0
         self.forms: int | None = None
         self._views: dict[int, Tree] = {}
@@ -89,8 +95,17 @@ class Landscape:
         self._count(count * self.batch)
         owner = owners(self.batch, 1, self.device, count=count)
         outputs = self._pairs.outputs_of_pairs(flatten_leading(u, 2), owner)
-        self._checked(self._ranked(outputs), owner)
+        self._checked(self._ranked(outputs, owner), owner)
         return outputs.unflatten(0, (count, self.batch))
+
+    def confidences(self, outputs: Tensor) -> Tensor:
+        """What a temperature weighs candidates by, (count, batch, forms), of their outputs (count, batch, ...); from
+        outputs with gradients they flow.
+        """
+        pairs, owner = outputs.flatten(0, 1), owners(self.batch, 1, self.device, count=len(outputs))
+        check_outputs(self.answers, self.family, self.prior, pairs, self.g)
+        values = self.prior.confidence(pairs, None if self.real is None else self.real[owner])
+        return self._checked(values, owner).unflatten(0, outputs.shape[:2])
 
     def scores(self, u: Tree, owner: Tensor, form: Tensor | None = None) -> Tensor:
         """Values (pairs, forms) of a list of pairs, without gradients; (pairs, 1) if each is asked for one ``form``."""
@@ -144,7 +159,14 @@ class Landscape:
         network = in_precision(self.network, self.device.type, dtype)
         numbers = AUTOMATIC_CHUNK_NUMBERS if dtype is None else 2 * AUTOMATIC_CHUNK_NUMBERS
         landscape = Landscape(
-            network, self.family, self.prior, view, ids=self.ids, learning=self.learning, numbers=numbers
+            network,
+            self.family,
+            self.prior,
+            view,
+            answers=self.answers,
+            ids=self.ids,
+            learning=self.learning,
+            numbers=numbers,
         )
         landscape._determined = self._determined
         try:
@@ -196,14 +218,10 @@ class Landscape:
     def _count(self, pairs: float) -> None:
         self.pairs_evaluated += pairs
 
-    def _ranked(self, outputs: Tensor) -> Tensor:
-        """Values (pairs, forms) of outputs (pairs, ...)."""
-        if self.family.moves_pixels and outputs.dim() > 2:
-            raise ShapeError(
-                f"{self.family!r} needs one answer per image, (pairs, classes), got outputs of shape "
-                f"{tuple(outputs.shape)}. {WHY_NO_MAPS}"
-            )
-        values = self.prior.rank(outputs)
+    def _ranked(self, outputs: Tensor, owner: Tensor) -> Tensor:
+        """Values (pairs, forms) of outputs (pairs, ...) for the inputs ``owner``."""
+        check_outputs(self.answers, self.family, self.prior, outputs, self.g)
+        values = self.prior.rank_among(outputs, None if self.real is None else self.real[owner])
         self.forms = values.shape[1]
         return values
 

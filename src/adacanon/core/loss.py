@@ -1,4 +1,6 @@
-"""The one-vs-rest loss and the predictions that go with it (paper: appendix "One vs. Rest Classifiers")."""
+"""Losses of canonicalized scores: one-vs-rest (paper: appendix "One vs. Rest Classifiers") and cross-entropy."""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -28,6 +30,37 @@ def one_vs_rest(logits: Tensor, targets: Tensor) -> Tensor:
     return torch.where(known, losses, 0.0).sum() / logits.shape[0]
 
 
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """Softmax cross-entropy over classes that exclude one another; most networks are trained with it.
+
+    Labels for several classes at once, and a single class, are refused: cross-entropy would take them without a word,
+    and mean something else.
+
+    Args:
+        logits: class scores.
+        targets: class indices.
+
+    Shape:
+        logits (batch, classes); targets (batch,); the loss is a scalar.
+
+    Example:
+        >>> cross_entropy(torch.zeros(4, 2), torch.tensor([0, 1, 1, 0]))
+        tensor(0.6931)
+    """
+    if logits.dim() == 2 and (targets.dim() > 1 or logits.shape[1] == 1):
+        raise ShapeError(
+            f"Cross-entropy expects at least two classes and one class index per input, got scores of shape "
+            f"{tuple(logits.shape)} and targets of shape {tuple(targets.shape)}. "
+            "Hint: for several labels per input, or a single class, loss=one_vs_rest"
+        )
+    labels_of(logits, targets)
+    return functional.cross_entropy(logits, targets.long())
+
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"one-vs-rest": one_vs_rest, "cross-entropy": cross_entropy}
+"""By the names that settings of experiments give them."""
+
+
 def probabilities(logits: Tensor) -> Tensor:
     r"""Per-class probabilities :math:`\sigma(s_d)`; they need not sum to one.
 
@@ -51,7 +84,7 @@ def predict(logits: Tensor) -> Tensor:
 def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     """Binary labels and which of them are known, both (batch, classes)."""
     if logits.dim() != 2 or logits.shape[0] == 0:
-        raise ShapeError(f"one_vs_rest expects logits of shape (batch, classes), got {tuple(logits.shape)}")
+        raise ShapeError(f"A loss of class scores expects logits of shape (batch, classes), got {tuple(logits.shape)}")
     targets = torch.as_tensor(targets, device=logits.device)
     if targets.dim() == 1 and logits.shape[1] == 1:
         targets = targets.unsqueeze(1)
@@ -59,7 +92,7 @@ def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         return _one_hot(targets, logits)
     if targets.shape != logits.shape:
         raise ShapeError(
-            f"one_vs_rest expects targets of shape ({logits.shape[0]},) or {tuple(logits.shape)}, "
+            f"A loss of class scores expects targets of shape ({logits.shape[0]},) or {tuple(logits.shape)}, "
             f"got {tuple(targets.shape)}. Hint: one class index per sample, or one label "
             "for each of the network's number of classes"
         )

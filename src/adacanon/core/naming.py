@@ -15,8 +15,11 @@ from adacanon.errors import InputError
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def names_of(family: Family, search: Maximizer, training_search: Maximizer | None) -> dict[str, str]:
-    """Kind and settings of the family, and the kinds of the searches: how many candidates are tried is no part of it.
+def names_of(
+    family: Family, search: Maximizer, training_search: Maximizer | None, answers: str = "invariant"
+) -> dict[str, str]:
+    """Kind and settings of the family, the kinds of the searches and that of the answers: how many candidates are tried
+    is no part of it. Answers that do not move with the input are not mentioned, as in checkpoints of older versions.
 
     Example:
         >>> from adacanon import RandomSearch, WithMemory
@@ -24,7 +27,8 @@ def names_of(family: Family, search: Maximizer, training_search: Maximizer | Non
         >>> names_of(Rotations(), WithMemory(RandomSearch(8), samples=10), None)["search"]
         'WithMemory(RandomSearch)'
     """
-    return {
+    moving = {} if answers == "invariant" else {"answers": answers}
+    return moving | {
         "family": f"{_package(family)}.{_kind(family, Family)}",
         "settings": _ADDRESS.sub("", repr(family)),
         "search": _kind(search, Maximizer),
@@ -43,7 +47,8 @@ def unpacked(text: Tensor) -> dict[str, str]:
 
 def compare_names(saved: dict[str, str], own: dict[str, str], *, key: str) -> None:
     """Refuse the checkpoint of another family or search; warn of other settings of the same family."""
-    kinds = [name for name in ("family", "search", "search in training") if saved.get(name) != own[name]]
+    saved, own = ({"answers": "invariant"} | names for names in (saved, own))
+    kinds = [name for name in ("family", "search", "search in training", "answers") if saved.get(name) != own[name]]
     if kinds:
         found = "; ".join(f"its {name} is {saved.get(name)}, that of the model {own[name]}" for name in kinds)
         raise InputError(

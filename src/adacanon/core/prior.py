@@ -9,9 +9,10 @@ from torch import Tensor
 
 from adacanon.errors import InputError, ShapeError
 
-WHY_NO_MAPS = (
-    "An answer for every pixel belongs to the transformed image and would have to be turned back, which is not "
-    "possible yet. Hint: canonicalize a network with one answer per image, such as the mean of a map"
+TURN_MAPS_BACK = (
+    "An answer for every pixel belongs to the transformed image and has to be turned back. "
+    'Hint: answers="maps", prior=NegativeEntropy(axis=1) for class scores (pairs, classes, height, width); '
+    "or a network with one answer per image, such as the mean of a map"
 )
 
 
@@ -43,6 +44,18 @@ class Prior(ABC):
     def rank(self, outputs: Tensor) -> Tensor:
         """Values with the same maximizers as the prior, on which the search runs."""
         return self(outputs)
+
+    def rank_among(self, outputs: Tensor, real: Tensor | None) -> Tensor:
+        """The same of outputs for padded inputs; ``real`` (pairs, points) says which points count, None if all do."""
+        return self.rank(outputs)
+
+    def confidence(self, outputs: Tensor, real: Tensor | None) -> Tensor:
+        """What a temperature weighs forms by, with the maximizers of ``rank_among``."""
+        return self.rank_among(outputs, real)
+
+    def answers_of(self, outputs: Tensor) -> Tensor:
+        """The answers (pairs, ...) in the outputs of the network, without what only the prior reads."""
+        return outputs
 
     def scores_of(self, ranks: Tensor) -> Tensor:
         """Class scores (..., classes) from ranked values; a soft maximum of ranks becomes one of scores."""
@@ -121,45 +134,6 @@ class Monotone(Prior):
         return scores
 
 
-@dataclass(frozen=True)
-class NegativeEntropy(Prior):
-    r"""One shared form for all outputs, the one of least entropy:
-    :math:`h(x) = \sum_n \sum_d p_{nd} \log p_{nd}` with :math:`p_n` the softmax over classes of point or pixel n.
-
-    The search ranks by :math:`h + N\log D` for N points and D classes: what is certain of nothing, such as padding that
-    a network answers with zeros, adds nothing to it, and rounds nothing away.
-
-    Outputs have shape (pairs, classes) or (pairs, points, classes), with classes last. The answer of a point stays with
-    the point when a cloud is turned. Maps of pixels are refused: they would have to be turned back.
-
-    Example:
-        >>> NegativeEntropy()(torch.tensor([[[0.0, 0.0], [99.0, 0.0]]]))
-        tensor([[-0.6931]])
-    """
-
-    @property
-    def shared(self) -> bool:
-        return True
-
-    def __call__(self, outputs: Tensor) -> Tensor:
-        return self._of_points(outputs).sum(1, keepdim=True)
-
-    def rank(self, outputs: Tensor) -> Tensor:
-        certain_of_nothing = torch.tensor(outputs.shape[-1], dtype=torch.float64).log()
-        return (self._of_points(outputs) + float(certain_of_nothing)).sum(1, keepdim=True)
-
-    def _of_points(self, outputs: Tensor) -> Tensor:
-        """(pairs, ..., classes) -> (pairs, points)"""
-        if outputs.dim() not in (2, 3):
-            raise ShapeError(
-                f"NegativeEntropy expects outputs of shape (pairs, classes) or (pairs, points, classes), "
-                f"got {tuple(outputs.shape)}. {WHY_NO_MAPS if outputs.dim() > 3 else 'Hint: outputs.unsqueeze(-1)'}"
-            )
-        log_p = outputs.log_softmax(-1)
-        plogp = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * log_p)  # NaN stays NaN, which searches refuse
-        return plogp.unsqueeze(1).sum(-1).flatten(1)
-
-
 def _class_scores(outputs: Tensor) -> Tensor:
     if outputs.dim() != 2:
         hints = {
@@ -168,7 +142,7 @@ def _class_scores(outputs: Tensor) -> Tensor:
         }
         raise ShapeError(
             f"A form per class needs network outputs of shape (pairs, classes), got {tuple(outputs.shape)}. "
-            + hints.get(outputs.dim(), WHY_NO_MAPS)
+            + hints.get(outputs.dim(), TURN_MAPS_BACK)
         )
     return outputs
 

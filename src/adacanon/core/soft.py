@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon.errors import InputError
+from adacanon.errors import InputError, ShapeError
 
 
 def soft_maximum(values: Tensor, temperature: Tensor | float, *, counts: Tensor | None = None) -> Tensor:
@@ -36,7 +36,7 @@ def soft_maximum(values: Tensor, temperature: Tensor | float, *, counts: Tensor 
         >>> [round(float(soft_maximum(v, t)), 3) for t in (0.0, 0.1, 1.0, float("inf"))]
         [1.0, 0.931, 0.62, 0.5]
     """
-    tau = torch.as_tensor(temperature, dtype=values.dtype, device=values.device)
+    tau = _temperature_of(values, temperature)
     measure = _measure(values, counts)
     counted = values.masked_fill(measure == 0, -math.inf)
     largest = counted.amax(0)
@@ -55,7 +55,7 @@ def soft_weights(values: Tensor, temperature: Tensor | float, *, counts: Tensor 
         >>> soft_weights(torch.tensor([[0.0], [0.0], [9.0]]), float("inf"), counts=torch.tensor([True, False, True])).T
         tensor([[0.5000, 0.0000, 0.5000]])
     """
-    tau = torch.as_tensor(temperature, dtype=values.dtype, device=values.device)
+    tau = _temperature_of(values, temperature)
     measure = _measure(values, counts)
     counted = values.masked_fill(measure == 0, -math.inf)
     between = torch.where((tau > 0) & tau.isfinite(), tau, 1.0)
@@ -97,7 +97,7 @@ class RunningSoftMaximum:
         """Values (count, ..., forms) of some more candidates, and which of them count."""
         real = torch.ones_like(values) if counts is None else _like(counts, values)
         v = values.double().masked_fill(real == 0, -math.inf)
-        tau = self.temperature.to(v.device)
+        tau = _temperature_of(v, self.temperature)
         between = torch.where((tau > 0) & tau.isfinite(), tau, 1.0)
         largest = v.amax(0)
         if self.centre is None:
@@ -126,11 +126,13 @@ class RunningBlend:
     r"""The blended answer :math:`\sum_i w_i y_i` of candidates that come in blocks, with the weights of
     :func:`soft_weights` for their confidences. Memory does not grow with their number.
 
+    Of answers that are known in part, such as maps that were warped back, the known shares are blended alike.
+
     Example:
         >>> running = RunningBlend(float("inf"))
         >>> for confidence, answer in ((3.0, 1.0), (5.0, 2.0)):
         ...     running.add(torch.tensor([[[confidence]]]), torch.tensor([[[answer]]]))
-        >>> running.result()
+        >>> running.result()[0]
         tensor([[1.5000]])
     """
 
@@ -138,26 +140,33 @@ class RunningBlend:
         self.temperature = float(temperature)
         self.centre: Tensor | None = None
 
-    def add(self, confidence: Tensor, answers: Tensor, counts: Tensor | None = None) -> None:
-        """Confidences (count, batch, 1) and answers (count, batch, ...) of some more candidates."""
+    def add(
+        self, confidence: Tensor, answers: Tensor, counts: Tensor | None = None, known: Tensor | None = None
+    ) -> None:
+        """Confidences (count, batch, 1), answers and perhaps their known shares (count, batch, ...) of some more
+        candidates.
+        """
         real = torch.ones_like(confidence) if counts is None else _like(counts, confidence)
         c = confidence.double() if self.temperature < math.inf else torch.zeros_like(confidence).double()
         c = c.masked_fill(real == 0, -math.inf).squeeze(2)
         centre = c.amax(0) if self.centre is None else torch.maximum(self.centre, c.amax(0))
         weights = _powers(c - centre, self.temperature)
-        new = (_spread(weights, answers) * answers.double()).sum(0)
+        parts = [answers] if known is None else [answers, known]
+        new = [weights.sum(0), *((_spread(weights, part) * part.double()).sum(0) for part in parts)]
         if self.centre is None:
-            self.sum, self.blend, self.dtype = weights.sum(0), new, answers.dtype
+            self.dtype, self.sums = answers.dtype, new
         else:
             old = _powers(self.centre - centre, self.temperature)
-            self.sum, self.blend = self.sum * old + weights.sum(0), self.blend * _spread(old, new) + new
+            self.sums = [a * _spread(old, a) + b for a, b in zip(self.sums, new, strict=True)]
         self.centre = centre
 
-    def result(self) -> Tensor:
-        """The blended answers (batch, ...)."""
+    def result(self) -> tuple[Tensor, Tensor | None]:
+        """The blended answers (batch, ...), and the blended known shares if there are any."""
         if self.centre is None:
             raise InputError("A blend needs at least one candidate, got none")
-        return (self.blend / _spread(self.sum, self.blend)).to(self.dtype)
+        total, *parts = self.sums
+        means = [(part / _spread(total, part)).to(self.dtype) for part in parts]
+        return means[0], means[1] if len(means) == 2 else None
 
 
 class Temperature(nn.Module):
@@ -209,6 +218,17 @@ def as_temperature(value: Any) -> Temperature | None:
         raise InputError(f"A temperature must be a number, one per class, or a Temperature, got {value!r}")
     fixed = Temperature(value)
     return None if fixed().dim() == 0 and float(fixed()) == 0 else fixed
+
+
+def _temperature_of(values: Tensor, temperature: Tensor | float) -> Tensor:
+    """A scalar, or one number for each of the forms on the last axis of values."""
+    tau = torch.as_tensor(temperature, dtype=values.dtype, device=values.device)
+    if tau.dim() and tau.shape[-1] != values.shape[-1]:
+        raise ShapeError(
+            f"A temperature for every class needs {values.shape[-1]} numbers, one for each class of the network, got "
+            f"{tau.shape[-1]}. Hint: a single number for all classes"
+        )
+    return tau
 
 
 def _measure(values: Tensor, counts: Tensor | None) -> Tensor:

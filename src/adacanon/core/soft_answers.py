@@ -1,11 +1,12 @@
 """The answers of a model with a temperature: soft maxima per class, or answers blended by their confidence."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from adacanon.core.answers import Carried, Kind, carried_back, settled
 from adacanon.core.canonical import Canonical
 from adacanon.core.evaluation_mode import in_its_own_mode
 from adacanon.core.hardest import hardest
@@ -13,12 +14,25 @@ from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult, Support
 from adacanon.core.model import CanonicalizedModel
 from adacanon.core.prior import Prior
-from adacanon.core.pytree import Tree, batch_size, flatten_leading, map_tensors, owners, take, tensors
+from adacanon.core.pytree import (
+    Tree,
+    batch_size,
+    expand_over,
+    flatten_leading,
+    map_tensors,
+    owners,
+    slice_rows,
+    take,
+    tensors,
+)
 from adacanon.core.soft import RunningBlend, RunningSoftMaximum, effective_number, soft_maximum, soft_weights
 from adacanon.errors import InputError
 
 if TYPE_CHECKING:
     from adacanon.core.canonicalized import Canonicalized
+
+CANDIDATES_AT_A_TIME = 16
+"""Whose answers are blended: answers may be large, such as maps, and memory does not grow with the candidates."""
 
 
 def soft_answers(
@@ -40,13 +54,16 @@ def soft_answers(
     with model.searching(g, ids, budget) as (search, landscape):
         supports = search.support(landscape, generator=generator or model.next_generator())
         if not learns:
-            return _in_blocks(model.prior, temperature, supports, landscape)
+            return _in_blocks(temperature, supports, landscape)
         support = _joined(supports)
     with in_its_own_mode(model.network):
         outputs = _outputs(model, g, support.points, landscape)
-    ranks = ranked(model.prior, outputs)
+    ranks = landscape.confidences(outputs)
     search.learn(landscape, best_of_all(ranks.detach(), support))
-    return combined(model.prior, temperature, ranks, outputs, support.counts)
+    if not model.prior.shared:
+        return model.prior.scores_of(soft_maximum(ranks, temperature, counts=support.counts))
+    weights = soft_weights(ranks, temperature, counts=support.counts)
+    return _blended(weights, _carried(landscape, support, outputs), landscape.answers).answers
 
 
 def soft_canonical(
@@ -61,17 +78,15 @@ def soft_canonical(
     """Everything that was found: the chosen form of a soft answer is the one of largest weight."""
     _check(model.prior, temperature)
     with model.searching(g, ids, budget) as (search, landscape):
-        support = _joined(search.support(landscape, generator=generator or model.next_generator()))
-        outputs = landscape.outputs(support.points)
-        ranks = ranked(model.prior, outputs)
-        logits = combined(model.prior, temperature, ranks, outputs, support.counts)
+        supports = search.support(landscape, generator=generator or model.next_generator())
+        support, ranks, scores, carried = _everything(temperature, supports, landscape)
         best = best_of_all(ranks, support)
         weights = soft_weights(ranks, temperature, counts=support.counts)
     mask = landscape.space.mask()
     return Canonical(
         parameters=best.parameters,
-        scores=model.prior(logits).reshape(best.values.shape),
-        logits=logits,
+        scores=scores,
+        logits=carried.answers,
         evaluations=landscape.pairs_evaluated / landscape.batch,
         mask=None if mask is None else map_tensors(lambda leaf: leaf.unsqueeze(1), mask),
         family=model.family,
@@ -79,6 +94,7 @@ def soft_canonical(
         determined=landscape.determined,
         weights=weights,
         effective_forms=effective_number(weights),
+        known=carried.known,
     )
 
 
@@ -103,7 +119,7 @@ def soft_scores_at_some_forms(
     """
     with model.searching(g, ids, None) as (search, landscape):
         support = _joined(search.support(landscape, generator=generator or model.next_generator()))
-        values = landscape.outputs(support.points)
+        values = landscape.confidences(landscape.outputs(support.points))
         weights = soft_weights(values, temperature.detach(), counts=support.counts)
         scores = soft_maximum(values, temperature.detach(), counts=support.counts)
         size = (weights * residual(scores)).sum(2).T  # (batch, candidates)
@@ -115,38 +131,79 @@ def soft_scores_at_some_forms(
     return soft_maximum(values.index_put((candidate, sample), outputs), temperature, counts=support.counts)
 
 
-def ranked(prior: Prior, outputs: Tensor) -> Tensor:
-    """Values (candidates, batch, forms) of outputs (candidates, batch, ...)."""
-    return prior.rank(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
-
-
-def combined(prior: Prior, temperature: Tensor, ranks: Tensor, outputs: Tensor, counts: Tensor | None) -> Tensor:
-    """One answer (batch, ...) from the outputs of all candidates (candidates, batch, ...)."""
-    if not prior.shared:
-        return prior.scores_of(soft_maximum(ranks, temperature, counts=counts))
-    weights = soft_weights(ranks, temperature, counts=counts)
-    return (weights.reshape(weights.shape[:2] + (1,) * (outputs.dim() - 2)) * outputs).sum(0)
-
-
 def best_of_all(ranks: Tensor, support: Support) -> SearchResult:
     """The candidate of largest value, for every input and form."""
-    counted = ranks if support.counts is None else ranks.masked_fill(~support.counts.unsqueeze(2), -torch.inf)
-    values, index = counted.max(0)
+    index = best_index(ranks, support)
+    values = ranks.gather(0, index.unsqueeze(0)).squeeze(0)
     sample = torch.arange(values.shape[0], device=values.device).unsqueeze(1)
     return SearchResult(take(support.points, index, sample), values, exact=True)
 
 
-def _in_blocks(prior: Prior, temperature: Tensor, supports: Iterable[Support], landscape: Landscape) -> Tensor:
+def best_index(ranks: Tensor, support: Support) -> Tensor:
+    """Of the candidates that count, the one of largest value, (batch, forms)."""
+    counted = ranks if support.counts is None else ranks.masked_fill(~support.counts.unsqueeze(2), -torch.inf)
+    return counted.argmax(0)
+
+
+def _in_blocks(temperature: Tensor, supports: Iterable[Support], landscape: Landscape) -> Tensor:
+    prior = landscape.prior
     if not prior.shared:
         running = RunningSoftMaximum(temperature)
         for support in supports:
             running.add(landscape(support.points), support.counts)
         return prior.scores_of(running.result())
     blend = RunningBlend(temperature)
+    for _ in _blending(blend, supports, landscape):
+        pass
+    return settled(Carried(*blend.result()), landscape.answers).answers
+
+
+def _everything(
+    temperature: Tensor, supports: Iterable[Support], landscape: Landscape
+) -> tuple[Support, Tensor, Tensor, Carried]:
+    """All candidates, their confidences (candidates, batch, forms), the scores (batch, forms) and the answers."""
+    prior = landscape.prior
+    if not prior.shared:
+        support = _joined(supports)
+        ranks = landscape.confidences(landscape.outputs(support.points))
+        logits = prior.scores_of(soft_maximum(ranks, temperature, counts=support.counts))
+        return support, ranks, prior(logits), Carried(logits)
+    blend = RunningBlend(temperature)
+    blocks = list(_blending(blend, supports, landscape))
+    support = _joined(block for block, _, _ in blocks)
+    ranks, values = (torch.cat(parts) for parts in list(zip(*blocks, strict=True))[1:])
+    scores = values.gather(0, best_index(ranks, support).unsqueeze(0)).squeeze(0)
+    return support, ranks, scores, settled(Carried(*blend.result()), landscape.answers)
+
+
+def _blending(
+    blend: RunningBlend, supports: Iterable[Support], landscape: Landscape
+) -> Iterator[tuple[Support, Tensor, Tensor]]:
+    """Add the answers of all candidates to a blend, a few at a time; of these the confidences and prior values."""
     for support in supports:
-        outputs = landscape.outputs(support.points)
-        blend.add(ranked(prior, outputs), outputs, support.counts)
-    return blend.result()
+        for block in _split(support):
+            outputs = landscape.outputs(block.points)
+            confidence, carried = landscape.confidences(outputs), _carried(landscape, block, outputs)
+            blend.add(confidence, carried.answers, block.counts, carried.known)
+            yield block, confidence, landscape.prior(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])
+
+
+def _carried(landscape: Landscape, support: Support, outputs: Tensor) -> Carried:
+    """The answers in the outputs (candidates, batch, ...), carried back."""
+    answers = landscape.prior.answers_of(outputs.flatten(0, 1))
+    carried = carried_back(landscape.family, landscape.answers, flatten_leading(support.points, 2), answers)
+    return carried.mapped(lambda part: part.unflatten(0, outputs.shape[:2]))
+
+
+def _blended(weights: Tensor, carried: Carried, kind: Kind) -> Carried:
+    """The weighted mean over all candidates at once, from which gradients flow."""
+    return settled(carried.mapped(lambda part: (expand_over(weights.squeeze(2), part) * part).sum(0)), kind)
+
+
+def _split(support: Support) -> Iterator[Support]:
+    for a in range(0, batch_size(support.points), CANDIDATES_AT_A_TIME):
+        b = a + CANDIDATES_AT_A_TIME
+        yield Support(slice_rows(support.points, a, b), None if support.counts is None else support.counts[a:b])
 
 
 def _outputs(model: "Canonicalized", g: Tree, points: Tree, landscape: Landscape) -> Tensor:

@@ -5,7 +5,7 @@ The file holds ``{train, test}_images`` in bytes, (samples, height, width) or wi
 :func:`adacanon.data.official_images.import_images` makes it from the official archives.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,10 @@ class Images:
         """Images in float32 with values in [0, 1], all or some of them."""
         return self.pixels[rows].float() / 255
 
+    def where(self, rows: Tensor) -> "Images":
+        """Some of the images."""
+        return Images(self.pixels[rows], self.labels[rows], self.index[rows])
+
 
 @dataclass(frozen=True)
 class ImageDataset:
@@ -79,6 +83,10 @@ class ImageDataset:
     test: Images
     class_names: tuple[str, ...]
     subset: bool
+
+    def held_out(self, train: Tensor, held_out: Tensor) -> "ImageDataset":
+        """Some of the training images, and others of them in the place of the test images."""
+        return replace(self, train=self.train.where(train), test=self.train.where(held_out), subset=True)
 
 
 def load_images(name: str, *, folder: Path | None = None) -> ImageDataset:

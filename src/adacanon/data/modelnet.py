@@ -63,9 +63,9 @@ class ModelNet:
     test: Clouds
     class_names: tuple[str, ...]
 
-    def held_out(self, every: int) -> "ModelNet":
-        """The training part alone: every n-th of its shapes takes the place of the test shapes."""
-        chosen = torch.arange(len(self.train.labels)) % every == 0
+    def held_out(self, every: int, *, first: int = 0) -> "ModelNet":
+        """The training part alone: every n-th of its shapes takes the place of the test shapes, from ``first`` on."""
+        chosen = torch.arange(len(self.train.labels)) % every == first
         return ModelNet(self.train.where(~chosen), self.train.where(chosen), self.class_names)
 
 

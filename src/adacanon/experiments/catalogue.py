@@ -26,6 +26,7 @@ from adacanon.experiments.graphs.tu_ablations import (
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.experiments.images.cifar import CIFAR
 from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST
+from adacanon.experiments.temperature import TEMPERATURE
 from adacanon.experiments.toy.orientation import TOY, TOY_STRICT
 from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY
 from adacanon.runs.published import read_published
@@ -48,7 +49,7 @@ _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 _PUBLISHED = Path(__file__).with_name("published.json")
 TABLES: dict[str, Table] = {
     table.name: replace(table, published=read_published(_PUBLISHED, table.name))
-    for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS, *_CLOUDS, *_IMAGES, *_FAST)
+    for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS, *_CLOUDS, *_IMAGES, *_FAST, TEMPERATURE)
 }
 
 

@@ -119,6 +119,9 @@ class NodeRotations(Family):
         """The search of the graph level; draws are ranked in full precision in training too, as in the tables."""
         return band_search(), None
 
+    def real_points(self, g: NodeCoefficients) -> Tensor:
+        return g.mask
+
     def transform(self, g: NodeCoefficients, u: Tensor, owner: Tensor) -> NodeForms:
         factors = g.coefficients.factors
         turned = self._rows(u @ torch.cat([factors, g.bases], dim=-1)[owner])

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.core.answers import Carried, Kind
 from adacanon.core.family import Family, Searches
 from adacanon.core.pytree import Tree, map_tensors
 from adacanon.core.space import Space
@@ -17,7 +18,7 @@ from adacanon.errors import InputError
 from adacanon.images.averaging import smaller
 from adacanon.images.checks import check_images
 from adacanon.images.chunks import images_at_once
-from adacanon.images.resampling import Outside, cut_disc, warp
+from adacanon.images.resampling import Outside, cut_disc, inverse, warp
 from adacanon.maximizers.grid import GridSearch
 from adacanon.spaces.finite import Finite
 from adacanon.spaces.product import Product
@@ -65,6 +66,18 @@ class PlaneMaps(Family):
 
     def transform(self, g: Tensor, u: Tree, owner: Tensor) -> Tensor:
         return warp(g[owner], self.maps(u), outside=self.outside)
+
+    @property
+    def carries(self) -> frozenset[Kind]:
+        return frozenset({"invariant", "maps"})
+
+    def act(self, u: Tree, answers: Tensor, kind: Kind) -> Carried:
+        """The inverse warp. A map of ones goes along, and tells which share of every pixel has a source."""
+        if kind != "maps":
+            return super().act(u, answers, kind)
+        ones = torch.ones_like(answers[:, :1])
+        back = warp(torch.cat([answers, ones], 1), inverse(self.maps(u)), outside="zero")
+        return Carried(back[:, :-1], back[:, -1:])
 
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """A smaller image of ``size`` pixels in all; maps mean the same on it."""

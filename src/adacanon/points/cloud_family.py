@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.core.answers import Carried, Kind
 from adacanon.core.family import Family, Searches
 from adacanon.errors import InputError, ShapeError
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
@@ -73,6 +74,25 @@ class CloudFamily(Family):
         points = points_of(g)[owner]
         turned = (points.reshape(len(points), -1, 3) @ self.matrices(u).mT).view_as(points)
         return turned if isinstance(g, Tensor) else (turned, *(x[owner] for x in g[1:]))
+
+    @property
+    def carries(self) -> frozenset[Kind]:
+        """Poses too, as long as no :math:`M_u` is a reflection: the mirror image of a rotation is none."""
+        return frozenset({"invariant", "vectors", "rotations"})
+
+    def act(self, u: Tensor, answers: Tensor, kind: Kind) -> Carried:
+        r""":math:`M_u^{-1}v` for vectors, :math:`M_u^{-1}Q` for poses."""
+        if kind not in ("vectors", "rotations"):
+            return super().act(u, answers, kind)
+        matrices = self.matrices(u).to(answers.dtype)
+        if kind == "vectors":
+            return Carried((answers.reshape(len(answers), -1, 3) @ matrices).view_as(answers))
+        poses = answers.reshape(len(answers), -1, 3, 3)
+        return Carried((matrices.mT.unsqueeze(1) @ poses).view_as(answers))
+
+    def real_points(self, g: Clouds) -> Tensor:
+        mask, points = mask_of(g), points_of(g)
+        return torch.ones(points.shape[:2], dtype=torch.bool, device=points.device) if mask is None else mask
 
     def searches(self) -> Searches:
         """Coarse to fine; in training on the whole cloud, for coarse views cost accuracy there (``docs/speed.md``)."""

@@ -8,6 +8,7 @@ from numbers import Real
 import torch
 from torch import Tensor
 
+from adacanon.core.answers import Kind
 from adacanon.core.family import Searches
 from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
@@ -65,7 +66,8 @@ class Rotations(CloudFamily):
 class Isometries(CloudFamily):
     r""":math:`\kappa_U(X) = XU^\top` with rotations and reflections U, the group O(3).
 
-    Normals turn as vectors do: those of a mirrored surface are the mirrored ones.
+    Normals turn as vectors do: those of a mirrored surface are the mirrored ones. Answers that are poses are refused:
+    the mirror image of a rotation is none.
 
     Args:
         vectors: of a point, 1 for its coordinates, 2 with a normal.
@@ -80,6 +82,10 @@ class Isometries(CloudFamily):
 
     def __repr__(self) -> str:
         return f"Isometries({'' if self.vectors == 1 else f'vectors={self.vectors}'})"
+
+    @property
+    def carries(self) -> frozenset[Kind]:
+        return frozenset({"invariant", "vectors"})
 
     def space(self, g: Clouds) -> Orthogonal:
         return Orthogonal(3)

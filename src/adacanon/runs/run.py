@@ -15,6 +15,9 @@ from adacanon.training.records import Record, read_records, versions
 
 Settings = dict[str, Any]
 
+INFINITE = "infinite"
+"""Stands for infinity in settings: JSON has no word for it."""
+
 FAILURES = (AdacanonError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 """What a run may end with; the next one goes on. A full disk or an interrupt ends them all."""
 
@@ -48,6 +51,16 @@ class Run:
     def options(self) -> Settings:
         """The settings as a dictionary."""
         return json.loads(self.settings)
+
+
+def number(value: float | str) -> float:
+    """The number that a value of settings stands for.
+
+    Example:
+        >>> number("infinite"), number(0.5)
+        (inf, 0.5)
+    """
+    return math.inf if value == INFINITE else float(value)
 
 
 Training = Callable[[Run, TrainingControl], dict[str, float]]

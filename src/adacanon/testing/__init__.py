@@ -1,8 +1,9 @@
-"""Public contract tests: the laws that a space, a family, a maximizer and an invariant model keep.
+"""Public contract tests: the laws that a space, a family, a maximizer and an invariant or equivariant model keep.
 
 They raise AssertionError with the law that was broken, and serve our own tests and a plug-in author's alike.
 """
 
+from adacanon.testing.equivariance import assert_equivariant
 from adacanon.testing.family_contract import check_family
 from adacanon.testing.invariance import assert_invariant
 from adacanon.testing.maximizer_contract import check_maximizer
@@ -11,6 +12,7 @@ from adacanon.testing.space_contract import check_space
 
 __all__ = [
     "Problem",
+    "assert_equivariant",
     "assert_invariant",
     "check_family",
     "check_maximizer",

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core.family import Family
-from adacanon.core.pytree import batch_size, cast_like, take, tensors
+from adacanon.core.pytree import Tree, batch_size, cast_like, take, tensors
 
 
 def assert_invariant(
@@ -43,7 +43,7 @@ def assert_invariant(
     actions = _actions(action, draws, generator or torch.Generator().manual_seed(0))
     with torch.no_grad():
         before = model(g)
-        changes = torch.stack([_change(before, model(act(g))) for act in actions])
+        changes = torch.stack([largest_change(before, model(act(g))) for act in actions])
     worst = float(changes.max())
     if not worst <= tolerance:
         draw, sample = divmod(int(changes.nan_to_num(torch.inf).argmax()), changes.shape[1])
@@ -66,14 +66,18 @@ def _actions(
 
 
 def _transformed(family: Family, g: Any, generator: torch.Generator) -> Any:
-    """A random transformation for every sample of a batch."""
-    g = family.prepare(g)
+    return randomly_transformed(family, family.prepare(g), generator)[0]
+
+
+def randomly_transformed(family: Family, g: Tree, generator: torch.Generator) -> tuple[Tree, Tree]:
+    """A prepared batch with a random transformation of every sample, and the transformations."""
     space, rows = family.space(g), torch.arange(batch_size(g), device=tensors(g)[0].device)
     points = cast_like(space.sample(rows.shape[0], generator=generator), g)
-    return family.transform(g, points if space.members is None else take(points, rows, rows), rows)
+    u = points if space.members is None else take(points, rows, rows)
+    return family.transform(g, u, rows), u
 
 
-def _change(before: Tensor, after: Tensor) -> Tensor:
+def largest_change(before: Tensor, after: Tensor) -> Tensor:
     """The largest change per sample; NaN where an output is not a number."""
     if before.shape != after.shape:
         raise AssertionError(f"The outputs changed their shape from {tuple(before.shape)} to {tuple(after.shape)}")

@@ -22,6 +22,7 @@ class Schedule:
         last_rate: what it falls to.
         halved_every: epochs after which the learning rate is halved, again and again.
         momentum: of stochastic gradient descent; None means Adam.
+        temperature_rate: the learning rate of learned temperatures, which do not decay; that of the network if None.
 
     Example:
         >>> schedule = Schedule.of({"epochs": 10, "batch": 32, "learning_rate": 0.1, "points": 128}, cosine=True)
@@ -43,6 +44,7 @@ class Schedule:
     last_rate: float = 0.0
     halved_every: int | None = None
     momentum: float | None = None
+    temperature_rate: float | None = None
 
     def __post_init__(self) -> None:
         if self.cosine and self.halved_every:
@@ -60,9 +62,18 @@ class Schedule:
     def optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
         """For the parameters of a module."""
         rate, decay = self.learning_rate, self.weight_decay
+        groups = self._groups(module)
         if self.momentum is None:
-            return torch.optim.Adam(module.parameters(), lr=rate, weight_decay=decay)
-        return torch.optim.SGD(module.parameters(), lr=rate, momentum=self.momentum, weight_decay=decay)
+            return torch.optim.Adam(groups, lr=rate, weight_decay=decay)
+        return torch.optim.SGD(groups, lr=rate, momentum=self.momentum, weight_decay=decay)
+
+    def _groups(self, module: nn.Module) -> list[dict[str, Any]]:
+        """All parameters, and apart from them the learned temperatures if they have a rate of their own."""
+        if self.temperature_rate is None:
+            return [{"params": list(module.parameters())}]
+        named = [(name.endswith("temperature.logarithm"), parameter) for name, parameter in module.named_parameters()]
+        others, temperatures = ([p for is_one, p in named if is_one == wanted] for wanted in (False, True))
+        return [{"params": others}, {"params": temperatures, "lr": self.temperature_rate, "weight_decay": 0.0}]
 
     def rates(self, optimizer: torch.optim.Optimizer) -> LRScheduler:
         """Sets the learning rates of an optimizer; to be stepped after every epoch."""

@@ -15,9 +15,9 @@ from adacanon.errors import DataError, InputError, UnknownNameError
 from adacanon.experiments.clouds import chairs, continuity, invariance, modelnet, rotated_clouds, stability
 from adacanon.experiments.clouds import figures as cloud_figures
 from adacanon.experiments.clouds.continuity import CONTINUITY, RANDOM
-from adacanon.experiments.clouds.figures import write_figure
 from adacanon.experiments.clouds.invariance import ALIGNED, INVARIANCE, KINDS, OWN, rotation_errors, searched
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, Course, curve
+from adacanon.experiments.figures import write_figure
 from adacanon.maximizers import AnchoredSearch, CoarseToFine, RandomSearch, SampleAndRefine
 from adacanon.reports import continuity_figure
 from adacanon.runs import trained_networks as kept
@@ -68,10 +68,10 @@ def network_run(row: str, **other: Any) -> Run:
 
 class TestKeptNetworks:
     def test_a_run_leaves_its_network_and_the_next_one_reads_it(self, trainings: list[str]) -> None:
-        run = network_run("AC-PointNet")
+        run = network_run("AC-PointNet (paper)")
         first, data = modelnet.kept_or_trained(run, TrainingControl())
         again, _ = modelnet.kept_or_trained(run, TrainingControl())
-        assert trainings == ["AC-PointNet"]
+        assert trainings == ["AC-PointNet (paper)"]
         x = data.points[data.split.test]
         with torch.no_grad():
             assert torch.equal(again.module.eval()(x), first.module.eval()(x))
@@ -119,7 +119,7 @@ class TestStability:
         options = {key: value for key, value in self.run(1).options().items() if key != "epoch"}
         found = []
         for epoch in range(epochs + 1):
-            course = Course(Run.of("other", "AC-PointNet", "distance", 0, options), TrainingControl())
+            course = Course(Run.of("other", "AC-PointNet (paper)", "distance", 0, options), TrainingControl())
             course.forget(epochs)
             found.append(stability.canonical_rotations(*course.learner(epoch), options))
         return found
@@ -255,7 +255,7 @@ class TestInvariance:
                 assert metrics["jump_share"] == metrics["winner_share"] == pytest.approx(100)
             if row.startswith(("anchored", ALIGNED, OWN)):
                 assert metrics["moved_share"] < 1e-3
-        assert trainings == [RANDOM, "AC-PointNet"]
+        assert trainings == [RANDOM, "AC-PointNet (paper)"]
 
     def test_a_search_that_changes_is_another_run(self) -> None:
         (run,) = INVARIANCE.runs(rows=("random",))
@@ -320,9 +320,9 @@ class TestFigures:
     ) -> None:
         drawn: list[list[str]] = []
         monkeypatch.setattr(continuity_figure, "draw", lambda curves: drawn.append(list(curves)) or b"")
-        write_figure("continuity", tmp_path, tmp_path, preset="cpu", rows=("pointnet", "AC-PointNet"))
+        write_figure("continuity", tmp_path, tmp_path, preset="cpu", rows=("pointnet", "AC-PointNet (paper)"))
         write_figure("continuity", tmp_path, tmp_path, preset="cpu")
-        assert drawn == [["PointNet", "AC-PointNet"], list(CONTINUITY.row_names)]
+        assert drawn == [["PointNet", "AC-PointNet (paper)"], list(CONTINUITY.row_names)]
         assert sorted(trainings) == sorted({row.base for row in CONTINUITY.rows})
 
     def test_another_curve_is_another_picture(self) -> None:

@@ -80,8 +80,8 @@ def test_a_row_trains_and_is_reproducible(row: str) -> None:
 
 def test_the_canonicalized_row_is_the_canonicalized_network(backbone: TinyBackbone) -> None:
     """Scores on cached features against the wrapper on images; half precision lies between them."""
-    data = window_features.window_features("CIFAR-10", options_of("Truncation canonicalization"))
-    learner = build(data, options_of("Truncation canonicalization"))
+    data = window_features.window_features("CIFAR-10", options_of("Truncation canonicalization (paper)"))
+    learner = build(data, options_of("Truncation canonicalization (paper)"))
     preprocess = window_features.Preprocessing(PIXELS)
     network = nn.Sequential(preprocess, nn.AdaptiveAvgPool2d(2), nn.Flatten(), learner.module)
     whole = Canonicalized(network, Windows(), GridSearch()).eval()
@@ -146,7 +146,7 @@ class TestRowsSee:
 
     @pytest.mark.parametrize(("count", "side"), [(5, 14), (14, 12), (30, 10), (55, 8)])
     def test_so_many_windows_the_largest_first(self, count: int, side: int) -> None:
-        row = "Truncation canonicalization" + (f" ({count} windows)" if count < 55 else "")
+        row = f"Truncation canonicalization ({'paper' if count == 55 else f'{count} windows'})"
         learner, linear = self.learner(row)
         assert learner.inputs(torch.arange(3))[0].shape[1] == count
         assert int(self.data.windows[:count, 2].min()) == side
@@ -191,13 +191,13 @@ def _spied(asked: list[int]):
 
 def test_published_rows_and_columns_are_those_of_the_table() -> None:
     figures = TABLES["cifar"].published
-    assert set(figures) == {"Vanilla", "Truncation canonicalization"} <= set(CIFAR.row_names)
+    assert set(figures) == {"Vanilla", "Truncation canonicalization (paper)"} <= set(CIFAR.row_names)
     assert all(set(columns) == set(CIFAR.columns) for columns in figures.values())
 
 
 class TestChosenCrops:
     def test_the_window_is_where_the_true_class_has_its_largest_score(self) -> None:
-        options = options_of("Truncation canonicalization")
+        options = options_of("Truncation canonicalization (paper)")
         data = window_features.window_features("CIFAR-10", options)
         learner = build(data, options)
         pixels = window_features.images_of("CIFAR-10").test.scaled()

@@ -63,7 +63,7 @@ def test_the_rows_search_as_their_names_say(digits: RotatedDigits) -> None:
         assert isinstance(model, Canonicalized)
         assert model.network is learner.module
         assert model.search == GridSearch(angles)
-    record = ROTATED_MNIST.row("AC-CNN (retrained)")
+    record = ROTATED_MNIST.row("AC-CNN (paper)")
     retrained = build(record, digits, run_of(record.name).options())
     assert isinstance(retrained.module, Canonicalized)
     assert as_tested(record, retrained, digits, run_of(record.name).options()) is retrained

@@ -15,7 +15,7 @@ from adacanon.runs.run import Run
 from adacanon.spaces import SO3
 from adacanon.training.loop import TrainingControl
 
-METHOD, KIND, COUNT, SHOWN = "AC-PointNet", "chair", 20, 1024
+METHOD, KIND, COUNT, SHOWN = "AC-PointNet (paper)", "chair", 20, 1024
 """The method, the class, how many of its shapes, and of how many points they are drawn."""
 
 

@@ -40,7 +40,7 @@ ROWS = (
     Row("PCA-FA-PointNet (any order)", "averaged over all axis frames", base=AVERAGED),
     as_trained("CN-PointNet"),
     as_trained("VN-PointNet"),
-    as_trained("AC-PointNet"),
+    as_trained("AC-PointNet (paper)"),
     as_trained(RANDOM),
     Row("AC-PointNet (fixed candidates)", "all draws on the whole cloud", base=RANDOM),
 )

@@ -8,7 +8,6 @@ from adacanon.errors import DataError, InputError
 from adacanon.experiments.clouds import chairs, continuity, modelnet
 from adacanon.experiments.clouds.continuity import CONTINUITY
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, curve
-from adacanon.files import write_whole
 from adacanon.folders import cache_folder
 from adacanon.reports import continuity_figure, gallery, stability_figure
 from adacanon.runs.run import Run, checkpoint_of
@@ -26,7 +25,7 @@ SHAPE, STEPS = 0, 512
 
 def draw_stability(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """From the records of `stability`."""
-    _check_no_rows("stability", rows)
+    check_no_rows("stability", rows)
     summary = summary_of(STABILITY, STABILITY.runs(preset=preset), results / f"{STABILITY.name}.jsonl")
     drawn = curve(summary)
     if not drawn:
@@ -47,7 +46,7 @@ def draw_continuity(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
 
 def draw_chairs(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
     """A picture, and a page on which the chairs are turned by hand, from the network of AC-PointNet."""
-    _check_no_rows("chairs", rows)
+    check_no_rows("chairs", rows)
     options = modelnet.settings(modelnet.MODELNET.row(chairs.METHOD), "accuracy", preset)
     run = Run.of("modelnet", chairs.METHOD, "accuracy", 0, options)
     with _control(run) as control:
@@ -62,17 +61,8 @@ FIGURES: dict[str, Callable[[Path, str, tuple[str, ...]], Files]] = {
 }
 
 
-def write_figure(name: str, results: Path, pages: Path, *, preset: str, rows: tuple[str, ...] = ()) -> list[Path]:
-    """Draw a figure, of all rows if none are named; pictures go to the results, pages elsewhere. Returns where."""
-    written = []
-    for file, content in FIGURES[name](results, preset, rows).items():
-        path = (pages if file.endswith(".html") else results / "figures") / file
-        write_whole(path, content)
-        written.append(path)
-    return written
-
-
-def _check_no_rows(name: str, rows: tuple[str, ...]) -> None:
+def check_no_rows(name: str, rows: tuple[str, ...]) -> None:
+    """Refuse rows where a figure has none to choose from."""
     if rows:
         raise InputError(f"{name} has one method and no rows, got {', '.join(rows)}")
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from adacanon.experiments.clouds import modelnet
-from adacanon.experiments.clouds.methods import adaptive_row, random_draws_row, rival_row, searching_row
+from adacanon.experiments.clouds.methods import adaptive_row, all_frames_row, random_draws_row, rival_row, searching_row
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, row_named
 from adacanon.training.loop import TrainingControl
@@ -21,7 +21,7 @@ def variant(backbone: str, difference: str, search: str, *, forms: bool = True) 
 ROWS = (
     rival_row("PCA", "PointNet"),
     rival_row("PCA-FA", "PointNet"),
-    Row("PCA-FA-PointNet (any order)", "PCA-FA (any order)", "PointNet"),
+    all_frames_row("PointNet"),
     random_draws_row("PointNet"),
     adaptive_row("PointNet"),
     variant("PointNet", "whole clouds", "anchors"),

@@ -31,7 +31,7 @@ from adacanon.training.loop import TrainingControl
 
 OWN, COLUMN = "AC-PointNet as trained", "changed"
 ALIGNED = "principal axes"
-ANY_NETWORK, OWN_NETWORK = "AC-PointNet (random draws)", "AC-PointNet"
+ANY_NETWORK, OWN_NETWORK = "AC-PointNet (random draws)", "AC-PointNet (paper)"
 
 
 def random(options: Settings) -> Maximizer:

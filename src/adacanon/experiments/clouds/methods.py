@@ -9,6 +9,7 @@ from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
 from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, plain
 from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches, settings_of
+from adacanon.experiments.clouds.soft_clouds import SOFT, soft_learner
 from adacanon.points import DGCNN, RSCNN, Balls, DeepSet, PointNet, PointNet2
 from adacanon.points.rotations import axis_frames
 from adacanon.runs.run import Settings
@@ -59,8 +60,19 @@ def rival_row(method: str, backbone: str) -> Row:
 
 
 def adaptive_row(backbone: str) -> Row:
-    """Adaptive canonicalization with the library's default search; in the preset `paper` with the paper's."""
-    return searching_row(f"AC-{backbone}", backbone, {"paper": "random draws", "cpu": DEFAULT_SEARCHES[backbone]})
+    """Adaptive canonicalization by the paper's rule, the maximum; in the preset `paper` with the paper's search too."""
+    kinds = {"paper": "random draws", "cpu": DEFAULT_SEARCHES[backbone]}
+    return searching_row(f"AC-{backbone} (paper)", backbone, kinds)
+
+
+def soft_row(backbone: str) -> Row:
+    """Adaptive canonicalization by the rule that was chosen on shapes held out (`temperature`), in every preset."""
+    return Row(f"AC-{backbone} (soft)", "soft", backbone, settings=SOFT)
+
+
+def all_frames_row(backbone: str) -> Row:
+    """Frame averaging over principal axes in any order."""
+    return Row(f"PCA-FA-{backbone} (any order)", "PCA-FA (any order)", backbone)
 
 
 def random_draws_row(backbone: str) -> Row:
@@ -93,10 +105,12 @@ has other neighbours."""
 
 
 def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Learner:
-    """A row bound to its data; all but AC are trained with cross-entropy."""
+    """A row bound to its data; all but the paper's AC are trained with cross-entropy."""
     if row.method == "VN":
         return plain(VECTOR_NEURONS[row.backbone](data.classes, options), data)
     network = BACKBONES[row.backbone](data.classes, options)
+    if row.method == "soft":
+        return soft_learner(network, data, options, seed=seed)
     if row.method != "AC":
         return plain(WRAPPERS[row.method](network, options), data)
     evaluation, training = searches(options, samples=len(data.split.train))

@@ -8,11 +8,13 @@ import torch
 from adacanon.experiments.clouds.invariance_errors import invariance_errors, scored
 from adacanon.experiments.clouds.methods import (
     adaptive_row,
+    all_frames_row,
     augmented_row,
     build,
     plain_row,
     random_draws_row,
     rival_row,
+    soft_row,
 )
 from adacanon.experiments.clouds.rotated_clouds import VERTICAL, RotatedClouds, modelnet, rotated_clouds
 from adacanon.runs.run import Run, Settings
@@ -52,10 +54,18 @@ TWO = ("PointNet", "DGCNN")
 PLAIN, AUGMENTED = tuple(map(plain_row, TWO)), tuple(map(augmented_row, TWO))
 RIVALS = tuple(rival_row(method, backbone) for method in ("VN", "CN") for backbone in TWO)
 ADAPTIVE = tuple(map(adaptive_row, TWO))
-CONTROLS = (rival_row("PCA", "PointNet"), rival_row("PCA-FA", "PointNet"))
-ROWS = (*PLAIN, *AUGMENTED, *RIVALS, *ADAPTIVE, random_draws_row("PointNet"), *CONTROLS)
-Z_ROWS = (*PLAIN, *RIVALS, *ADAPTIVE, *CONTROLS)
-BACKBONE_ROWS = tuple(row for backbone in BACKBONES["cpu"] for row in (plain_row(backbone), adaptive_row(backbone)))
+SOFT = tuple(map(soft_row, TWO))
+CONTROLS = (
+    rival_row("PCA", "PointNet"),
+    rival_row("PCA-FA", "PointNet"),
+    all_frames_row("PointNet"),
+    rival_row("PCA", "DGCNN"),
+)
+ROWS = (*PLAIN, *AUGMENTED, *RIVALS, *ADAPTIVE, random_draws_row("PointNet"), *SOFT, *CONTROLS)
+Z_ROWS = (*PLAIN, *RIVALS, *ADAPTIVE, *SOFT, *CONTROLS)
+BACKBONE_ROWS = tuple(
+    row for backbone in BACKBONES["cpu"] for row in (plain_row(backbone), adaptive_row(backbone), soft_row(backbone))
+)
 SEEDS = 10
 
 
@@ -141,7 +151,9 @@ def _splits(row: Row, column: str) -> int:
 
 
 def _z_splits(row: Row, column: str) -> int:
-    return 3 if row.backbone == "PointNet" else 1
+    if row.backbone == "PointNet":
+        return 3
+    return 2 if row.method in ("AC", "soft", "PCA") else 1
 
 
 EXTRA_METRICS = (("changed", "changed"), ("moved", "moved"))

@@ -30,7 +30,7 @@ from adacanon.training.learner import Learner
 from adacanon.training.loop import TrainingControl
 from adacanon.training.schedule import Schedule
 
-METHOD, COLUMN = "AC-PointNet", "distance"
+METHOD, COLUMN = "AC-PointNet (paper)", "distance"
 EPOCHS = 16
 ROWS = tuple(
     Row(

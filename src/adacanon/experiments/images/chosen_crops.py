@@ -9,7 +9,7 @@ from adacanon.experiments.images.window_features import WindowFeatures, images_o
 from adacanon.reports.crops_figure import ChosenCrops
 from adacanon.training.loop import TrainingControl
 
-ROW = "Truncation canonicalization"
+ROW = "Truncation canonicalization (paper)"
 CLASSES_SHOWN = 10
 
 

@@ -6,7 +6,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from adacanon.experiments.images.window_classifier import Seen, Tested, WindowClassifier, central_window, window_learner
+from adacanon.experiments.images.window_classifier import (
+    Seen,
+    Tested,
+    WindowClassifier,
+    central_window,
+    softness_of,
+    window_learner,
+)
 from adacanon.experiments.images.window_features import NAMES, WindowFeatures, window_features
 from adacanon.images import Preprocessing
 from adacanon.reports.progress import passes_bar
@@ -29,6 +36,8 @@ PRESETS: dict[str, Settings] = {
 }
 CROPS: Settings = {"learning_rate": 3e-3}
 CANONICALIZED: Settings = {"loss": "one-vs-rest", "learning_rate": 3e-3}
+SOFT: Settings = {"loss": "cross-entropy", "learning_rate": 3e-3, "temperature": 3.0, "scores": "logits"}
+"""The rule that was chosen on training images held out (`temperature`)."""
 
 
 def variant(name: str, seen: Seen, tested: Tested, **settings: Any) -> Row:
@@ -49,7 +58,8 @@ ROWS = (
         variant(f"Truncation canonicalization ({windows} windows)", "all", "max", **CANONICALIZED, windows=windows)
         for windows in WINDOWS[1:-1]
     ),
-    variant("Truncation canonicalization", "all", "max", **CANONICALIZED),
+    variant("Truncation canonicalization (paper)", "all", "max", **CANONICALIZED),
+    variant("Truncation canonicalization (soft)", "all", "soft", **SOFT),
 )
 SEEDS = 10
 
@@ -82,7 +92,8 @@ def build(data: WindowFeatures, options: Settings) -> Learner:
     if "centre" in (options["seen"], options["tested"]):
         centre = central_window(data.windows, options["centre_side"], pixels=int(data.windows[0, 2]))
     named = {name: options[name] for name in ("seen", "tested", "loss", "windows")}
-    return window_learner(data, linear, **named, centre=centre)
+    softness = softness_of(options) if options["tested"] == "soft" else None
+    return window_learner(data, linear, **named, centre=centre, softness=softness)
 
 
 def trained(run: Run, control: TrainingControl) -> tuple[Learner, History]:

@@ -10,6 +10,7 @@ from adacanon.experiments.images.rotated_digits import (
     plain,
     rotated_digits,
 )
+from adacanon.experiments.images.soft_digits import SOFT, soft_learner
 from adacanon.maximizers import GridSearch, RandomSearch
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
@@ -26,7 +27,8 @@ ROWS = (
     Row("CNN (C4 maximum)", "not retrained", settings={"angles": 4}),
     Row("CNN (C8 maximum)", "not retrained", settings={"angles": 8}),
     Row("AC-CNN (not retrained)", "not retrained", settings={"angles": ANGLES}),
-    Row("AC-CNN (retrained)", "retrained", settings={"angles": ANGLES, "draws": 12, "forms": 3.0}),
+    Row("AC-CNN (paper)", "retrained", settings={"angles": ANGLES, "draws": 12, "forms": 3.0}),
+    Row("AC-CNN (soft)", "soft", settings={"angles": ANGLES, **SOFT}),
 )
 EPOCHS = {"cpu": 6, "paper": 30}
 COLUMN = "any angle"
@@ -41,6 +43,8 @@ def settings(row: Row, column: str, preset: str) -> Settings:
 def build(row: Row, data: RotatedDigits, options: Settings) -> Learner:
     """What is trained: the network as it is, or canonicalized."""
     network = SmallCNN(data.classes)
+    if row.method == "soft":
+        return soft_learner(network, data, options)
     if row.method != "retrained":
         return plain(network, data, augmented=row.method == "augmented")
     training = RandomSearch(options["draws"])

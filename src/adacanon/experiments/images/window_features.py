@@ -59,6 +59,17 @@ def images_of(column: str) -> ImageDataset:
     return load_images(NAMES[column])
 
 
+def own_features(column: str, images: Tensor, options: Settings) -> Tensor:
+    """Features (images, windows, 512) of images that are made from those of a data set, kept on the disk too."""
+    family = Windows(levels=options["levels"])
+    size, precision = options["input_size"], options["precision"]
+    network = pretrained_resnet18().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    folder = _folder(column, images, family.windows(*images.shape[-2:]), size, precision)
+    return stored_features(
+        folder, len(images), lambda rows: extracted(network, family, images[rows], size=size, precision=precision)
+    )
+
+
 @lru_cache(maxsize=1)
 def _loaded(column: str, size: int, precision: str, levels: int, on_shard: OnShard) -> WindowFeatures:
     data = images_of(column)

@@ -1,0 +1,138 @@
+"""The dial from averaging to maximizing: what a temperature does on clouds, crops, digits and graphs.
+
+Everything is measured on training samples that are held out: defaults follow from this table, and no test sample is
+read for it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from adacanon.core.loss import LOSSES
+from adacanon.experiments.clouds import soft_clouds
+from adacanon.experiments.images import cifar, soft_crops, soft_digits
+from adacanon.reports.summary import Summary
+from adacanon.reports.temperature_figure import Curve
+from adacanon.runs.run import INFINITE, Run, Settings, Training
+from adacanon.runs.table import Row, Table
+from adacanon.training.loop import TrainingControl
+
+TEMPERATURES: tuple[float | str, ...] = (0.0, 0.3, 1.0, 3.0, INFINITE)
+
+
+def soft_row(temperature: float | str, loss: str, scores: str = "logits", *, learned: bool = False) -> Row:
+    """A network under a soft maximum, whatever it is about."""
+    size = "mean" if temperature == INFINITE else "maximum" if temperature == 0 else f"temperature {temperature:g}"
+    name = f"{size}{' learned' if learned else ''}; {loss}{'' if scores == 'logits' else f' on {scores}'}"
+    own: Settings = {"temperature": temperature, "loss": loss, "scores": scores}
+    return Row(name, "soft", settings=own | ({"learned": True, "temperature_rate": 0.1} if learned else {}))
+
+
+def all_frames_row(temperature: float | str) -> Row:
+    """On clouds only: principal axes in any order, four forms of a cloud with gradients."""
+    row = soft_row(temperature, "cross-entropy")
+    return Row(f"{row.name}; 24 frames", "soft", settings={**row.settings, "frames": 24, "forms": 4.0})
+
+
+ROWS = (
+    *(soft_row(temperature, loss) for loss, temperature in product(LOSSES, TEMPERATURES)),
+    *(soft_row(temperature, "cross-entropy", "log-probabilities") for temperature in (0.3, 1.0, 3.0)),
+    soft_row(1.0, "cross-entropy", learned=True),
+    *map(all_frames_row, (0.0, 1.0)),
+)
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a column is about.
+
+    Attributes:
+        settings: of all its runs.
+        figures: trains one run and measures it.
+        splits: folds or seeds.
+    """
+
+    settings: Settings
+    figures: Training
+    splits: int
+
+
+FIELDS: dict[str, Field] = {
+    "clouds": Field(soft_clouds.SMALL, soft_clouds.figures, splits=4),
+    "crops": Field(soft_crops.CROPS, soft_crops.figures, splits=2),
+    "digits": Field(soft_digits.DIGITS, soft_digits.figures, splits=2),
+}
+
+
+def splits(row: Row, column: str) -> int:
+    """How many folds or seeds a cell has; only clouds have frames."""
+    return 0 if "frames" in row.settings and column != "clouds" else FIELDS[column].splits
+
+
+def settings(row: Row, column: str, preset: str) -> Settings:
+    """What a cell depends on."""
+    return {**FIELDS[column].settings, **row.own_settings(preset)}
+
+
+def execute(run: Run, control: TrainingControl) -> dict[str, float]:
+    """Train and measure, each field in its own way."""
+    return FIELDS[run.column].figures(run, control)
+
+
+def prepare(runs: Sequence[Run], *, show: bool) -> None:
+    """Extract the features that the crops need."""
+    crops = [
+        Run.of("cifar", run.row, soft_crops.DATA, run.split, run.options()) for run in runs if run.column == "crops"
+    ]
+    cifar.prepare(crops, show=show)
+
+
+SHOWN = (
+    ("accuracy, %", None),
+    ("calibration error, %", "after scaling"),
+    ("change under the symmetry", "moved"),
+    ("largest jump", "jump"),
+)
+"""What the figure shows: heading, and which of the extra metrics."""
+
+Curves = tuple[list[str], dict[str, list[Curve]], list[tuple[str, int | None]]]
+
+
+def curves_of(summary: Summary) -> Curves:
+    """Along the dial, for every column that has records: what :func:`adacanon.reports.temperature_figure.draw` takes.
+
+    The soft maxima of logits alone, by loss.
+    """
+    names = {INFINITE: "mean", 0.0: "max"}
+    metrics = [(heading, None if key is None else summary.extra_metrics.index(key)) for heading, key in SHOWN]
+    panels = {
+        column: [
+            Curve(loss, [summary.cells[soft_row(temperature, loss).name].get(column) for temperature in TEMPERATURES])
+            for loss in LOSSES
+        ]
+        for column in FIELDS
+    }
+    run = {column: curves for column, curves in panels.items() if any(c and c.n for x in curves for c in x.cells)}
+    return [names.get(t, f"{t:g}" if isinstance(t, float) else t) for t in TEMPERATURES], run, metrics
+
+
+TEMPERATURE = Table(
+    name="temperature",
+    title="Loss, scores and temperature on clouds, crops, digits and graphs: accuracy on samples that are held out",
+    rows=ROWS,
+    columns=tuple(FIELDS),
+    splits=splits,
+    most_splits=12,
+    settings=settings,
+    execute=execute,
+    extra_metrics=(
+        ("calibration_error", "calibration"),
+        ("scaled_calibration_error", "after scaling"),
+        ("changed", "changed"),
+        ("moved", "moved"),
+        ("jump", "jump"),
+        ("effective_forms", "effective forms"),
+    ),
+    presets=("cpu",),
+    prepare=prepare,
+)
