@@ -15,8 +15,9 @@ from adacanon.core import one_vs_rest
 from adacanon.errors import InputError
 from adacanon.experiments.graphs import tu
 from adacanon.experiments.graphs.changed_graphs import Preparation, moved, signal_paths
+from adacanon.experiments.graphs.soft_graphs import figures, inner_split
 from adacanon.experiments.graphs.spectral_methods import loss_of, search_of, temperature_of
-from adacanon.experiments.graphs.temperature import METHOD, ROWS, TEMPERATURE_GRAPHS, execute, inner_split
+from adacanon.experiments.graphs.temperature import METHOD, ROWS, TEMPERATURE_GRAPHS
 from adacanon.experiments.graphs.tu_data import split_of, tu_data
 from adacanon.graphs import EncodedANLSF, dyadic, framed_graphs
 from adacanon.maximizers import RandomSearch, SampleAndRefine
@@ -57,16 +58,20 @@ class TestRows:
         assert search_of(soft) == search_of(soft, low_precision=True) == RandomSearch(32)
         assert isinstance(search_of(refined), SampleAndRefine)
         plain = tu.TU.settings_of(METHOD, "MUTAG")
-        assert {name: value for name, value in refined.items() if name in plain} == {
-            **{name: value for name, value in plain.items() if name != "patience"},
-            "epochs": refined["epochs"],
-        }
+        differing = {name for name in plain.keys() | refined.keys() if plain.get(name) != refined.get(name)}
+        assert differing == {"patience", "epochs", "cosine", "loss", "data", "paths", "path_steps"}
 
     @pytest.mark.parametrize("wrong", [{"steps": 1}, {"low_precision": True}])
     def test_a_temperature_with_refinement_or_rough_ranking_is_refused(self, wrong: dict[str, object]) -> None:
         options = {**TEMPERATURE_GRAPHS.settings_of("temperature 1; one-vs-rest", "MUTAG"), **wrong}
         with pytest.raises(InputError, match="draws in full precision"):
             search_of(options)
+
+    def test_scores_and_temperatures_that_a_nlsf_does_not_have_are_refused(self) -> None:
+        for wrong in ({"scores": "log-probabilities"}, {"learned": True}):
+            options = {**TEMPERATURE_GRAPHS.settings_of("temperature 1; one-vs-rest", "MUTAG"), **wrong}
+            with pytest.raises(InputError, match="fixed temperature of logits"):
+                figures(Run.of("temperature", "row", "graphs", 0, options), TrainingControl())
 
 
 class TestChangedGraphs:
@@ -116,11 +121,12 @@ class TestRuns:
     def test_a_row_gives_its_figures_twice_the_same(self, row: str) -> None:
         options = {**TEMPERATURE_GRAPHS.settings_of(row, "MUTAG"), "epochs": 2, "paths": 2, "path_steps": 5}
         run = Run.of(TEMPERATURE_GRAPHS.name, row, "MUTAG", 0, options)
-        first, again = (execute(run, TrainingControl()) for _ in range(2))
+        first, again = (figures(run, TrainingControl()) for _ in range(2))
         assert {**first, "seconds": 0} == {**again, "seconds": 0}
         assert 0 <= first["calibration_error"] <= 100
-        assert first["invariance_error"] < 1e-4
-        assert first["largest_jump"] > 0
+        assert first["moved"] < 1e-4
+        assert first["changed"] == 0
+        assert first["jump"] > 0
         least, most = {"mean; one-vs-rest": (32, 32), "refined; one-vs-rest": (1, 1)}.get(row, (1.1, 32))
         assert 0.999 * least <= first["effective_forms"] <= 1.001 * most
 

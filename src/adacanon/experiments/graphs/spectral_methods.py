@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from adacanon.core.loss import one_vs_rest
+from adacanon.core.loss import LOSSES, one_vs_rest
 from adacanon.core.maximizer import Maximizer
 from adacanon.errors import InputError
 from adacanon.experiments.graphs.graph_methods import Builder, sizes_of
@@ -27,7 +26,7 @@ from adacanon.graphs.node_rotations import NodeRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
-from adacanon.runs.run import Settings
+from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Inputs, Learner, looked_up
 
 
@@ -195,20 +194,14 @@ def search_of(options: Settings, *, low_precision: bool = False) -> Maximizer:
     )
 
 
-LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "one-vs-rest": one_vs_rest,
-    "cross-entropy": functional.cross_entropy,
-}
-
-
 def loss_of(options: Settings) -> Callable[[Tensor, Tensor], Tensor]:
     """The loss that the settings name, one-vs-rest if they name none."""
     return LOSSES[options.get("loss", "one-vs-rest")]
 
 
 def temperature_of(options: Settings) -> float:
-    """The temperature of the settings, zero if they have none; JSON has no infinity, so that it is spelled "inf"."""
-    return float(options.get("temperature", 0.0))
+    """The temperature of the settings, zero if they have none."""
+    return number(options.get("temperature", 0.0))
 
 
 ROUNDING = 1e-5
