@@ -19,8 +19,7 @@ from adacanon.graphs.band_frames import (
     structural_signals,
 )
 from adacanon.graphs.coefficients import spectra_and_signals
-from adacanon.graphs.eigenbases import redrawn_in_bands, redrawn_in_eigenspaces
-from cases.permuted_graphs import permuted
+from adacanon.graphs.eigenbases import permuted, redrawn_in_bands, redrawn_in_eigenspaces
 
 WIDTH = 5
 PARTITIONS = {"uniform": uniform(5), "dyadic": dyadic(4)}

@@ -32,9 +32,8 @@ from adacanon.graphs import (
 )
 from adacanon.graphs.band_frames import band_frames_of, structural_signals
 from adacanon.graphs.coefficients import spectra_and_signals
-from adacanon.graphs.eigenbases import redrawn_in_bands, redrawn_in_eigenspaces
+from adacanon.graphs.eigenbases import permuted, redrawn_in_bands, redrawn_in_eigenspaces
 from adacanon.graphs.encoded_anlsf import Hop, NodeEncoder, coefficients_in_frames, invariants
-from cases.permuted_graphs import permuted
 
 spectra_module = importlib.import_module("adacanon.graphs.spectra")  # the package has a function of this name
 FAMILY = BandRotations(uniform(4), rows=2)

@@ -1,9 +1,14 @@
 """Anisotropic nonlinear spectral filters, A-NLSF, at graph level."""
 
+from collections.abc import Sequence
+
+from torch import Tensor
+
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
+from adacanon.core.soft import Temperature
 from adacanon.graphs.band_rotations import BandRotations
-from adacanon.graphs.band_search import SHARED_DRAWS
+from adacanon.graphs.band_search import SHARED_DRAWS, search_under
 from adacanon.graphs.spectral_mlp import SpectralMLP
 
 PAIRS_PER_CHUNK = 2048
@@ -19,6 +24,7 @@ def anlsf(
     layers: int = 3,
     search: Maximizer | None = None,
     training_search: Maximizer | None = None,
+    temperature: float | Sequence[float] | Tensor | Temperature = 0.0,
     resample_every: int = SHARED_DRAWS,
     seed: int = 0,
 ) -> Canonicalized:
@@ -30,9 +36,10 @@ def anlsf(
         family: bands, rows per band and shift operator.
         channels: node features.
         classes: D.
-        search: 32 draws and one long refinement step if not given.
+        search: 32 draws and one long refinement step if not given; with a temperature, the draws alone.
         training_search: another search for training mode; if no search is given, the same one with draws ranked in
             bfloat16.
+        temperature: from the maximum over bases (0, the paper's rule) to the mean (infinity), as in ``Canonicalized``.
         resample_every: training steps that share their draws.
 
     Example:
@@ -48,8 +55,9 @@ def anlsf(
     return Canonicalized(
         network,
         family,
-        search,
+        search or search_under(temperature),
         training_search=training_search,
+        temperature=temperature,
         chunk_size=PAIRS_PER_CHUNK,
         seed=seed,
         resample_every=resample_every,

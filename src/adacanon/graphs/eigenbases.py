@@ -1,4 +1,8 @@
-"""Other bases of the same eigenspaces and of the same bands, at random: what a spectral network must not notice."""
+"""Other bases of the same eigenspaces and of the same bands, at random, and nodes in another order: what a spectral
+network must not notice.
+"""
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,6 +31,21 @@ def redrawn_in_eigenspaces(spectrum: Spectrum, *, generator: torch.Generator) ->
     """
     space = torch.nn.functional.pad((spectrum.eigenvalues.diff() > _EQUAL).cumsum(0), (1, 0))
     return _redrawn(spectrum, [(space == k).nonzero().flatten() for k in range(int(space[-1]) + 1)], generator)
+
+
+def permuted(graph: Any, order: Tensor) -> Any:
+    """The same torch-geometric graph with its nodes in another order: node i of the result is node ``order[i]``.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> edge = Data(x=torch.tensor([[5.0], [6.0], [7.0]]), edge_index=torch.tensor([[0], [1]]))
+        >>> moved = permuted(edge, torch.tensor([2, 0, 1]))
+        >>> moved.x.flatten().tolist(), moved.edge_index.flatten().tolist()
+        ([7.0, 5.0, 6.0], [1, 2])
+    """
+    moved = graph.clone()
+    moved.x, moved.edge_index = graph.x[order], order.argsort()[graph.edge_index]
+    return moved
 
 
 def _redrawn(spectrum: Spectrum, groups: list[Tensor], generator: torch.Generator) -> Spectrum:

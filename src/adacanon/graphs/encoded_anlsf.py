@@ -1,5 +1,6 @@
 """A-NLSF behind a learned node encoder."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -16,7 +17,7 @@ from adacanon.core.soft import Temperature
 from adacanon.errors import ShapeError
 from adacanon.graphs.anlsf import PAIRS_PER_CHUNK
 from adacanon.graphs.band_rotations import BandRotations
-from adacanon.graphs.band_search import SHARED_DRAWS
+from adacanon.graphs.band_search import SHARED_DRAWS, search_under
 from adacanon.graphs.bands import dyadic
 from adacanon.graphs.coefficients import BandCoefficients
 from adacanon.graphs.framed_graphs import FramedGraphs, framed_graphs, signal_count
@@ -98,9 +99,10 @@ class EncodedANLSF(nn.Module):
         dropout: share of its hidden units dropped in training.
         frame_width: columns of the frames in every band, at most.
         walk_steps: return probabilities of a random walk that the encoder reads.
-        search: 32 draws and one long refinement step if not given.
+        search: 32 draws and one long refinement step if not given; with a temperature, the draws alone.
         training_search: another search for training mode; if no search is given, the same one with draws ranked in
             bfloat16.
+        temperature: from the maximum over bases (0, the paper's rule) to the mean (infinity), as in ``Canonicalized``.
         resample_every: training steps that share their draws.
 
     The defaults are those of the table ``tu``; bands, layers and dropout are those that were chosen on the validation
@@ -139,6 +141,7 @@ class EncodedANLSF(nn.Module):
         walk_steps: int = 16,
         search: Maximizer | None = None,
         training_search: Maximizer | None = None,
+        temperature: float | Sequence[float] | Tensor | Temperature = 0.0,
         resample_every: int = SHARED_DRAWS,
         seed: int = 0,
     ) -> None:
@@ -160,8 +163,9 @@ class EncodedANLSF(nn.Module):
         self.canonicalized = Canonicalized(
             network,
             family,
-            search,
+            search or search_under(temperature),
             training_search=training_search,
+            temperature=temperature,
             chunk_size=PAIRS_PER_CHUNK,
             seed=seed,
             resample_every=resample_every,

@@ -1,12 +1,13 @@
 """What A-NLSF behind a node encoder reads of graphs, computed once before training."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from adacanon.graphs.band_frames import band_frames, return_probabilities, structural_signals
+from adacanon.graphs.band_frames import BandFrames, band_frames, return_probabilities, structural_signals
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import list_of_graphs
 from adacanon.graphs.shift_operators import ShiftOperator, shift_matrix
@@ -95,6 +96,11 @@ def framed_graphs(
     """
     graphs = list_of_graphs(graphs)
     frames = band_frames(graphs, partition, operator=operator, width=frame_width, cache=cache)
+    return framed_in(graphs, frames, walk_steps=walk_steps)
+
+
+def framed_in(graphs: Sequence[Any], frames: BandFrames, *, walk_steps: int = 16) -> FramedGraphs:
+    """Graphs whose frames are known, as :func:`framed_graphs` prepares them."""
     nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
     edges = [graph.edge_index.cpu() + first for graph, first in zip(graphs, _starts(nodes).tolist(), strict=True)]
     return FramedGraphs(

@@ -1,5 +1,6 @@
 """The rows of the graph tables that stand on band coefficients: A-NLSF in its forms, and an MLP on Gram matrices."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.loss import one_vs_rest
+from adacanon.core.loss import LOSSES, one_vs_rest
 from adacanon.core.maximizer import Maximizer
+from adacanon.errors import InputError
 from adacanon.experiments.graphs.graph_methods import Builder, sizes_of
 from adacanon.experiments.graphs.tu_data import TUData, spectra_of
 from adacanon.graphs.anlsf import anlsf
@@ -22,8 +24,9 @@ from adacanon.graphs.node_anlsf import node_anlsf
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients
 from adacanon.graphs.node_rotations import NodeRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
-from adacanon.runs.run import Settings
+from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Inputs, Learner, looked_up
 
 
@@ -46,11 +49,12 @@ def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> 
         walk_steps=options["returns"],
         search=search_of(options),
         training_search=search_of(options, low_precision=options["low_precision"]),
+        temperature=temperature_of(options),
         resample_every=options["resample_every"],
         seed=seed,
     )
     module = AveragedOverDraws(model, options["ensemble"]) if "ensemble" in options else model
-    return Learner(module, data.dataset.labels, encoded_inputs(data, frames, signals), criterion=one_vs_rest)
+    return Learner(module, data.dataset.labels, encoded_inputs(data, frames, signals), loss_of(options))
 
 
 class AveragedOverDraws(nn.Module):
@@ -101,12 +105,12 @@ def paper_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Le
         layers=options["layers"],
         search=search_of(options),
         training_search=search_of(options, low_precision=options["low_precision"]),
+        temperature=temperature_of(options),
         resample_every=options["resample_every"],
         seed=seed,
     )
-    return Learner(
-        model, data.dataset.labels, looked_up(scaled_coefficients(coefficients, train)), criterion=one_vs_rest
-    )
+    inputs = looked_up(scaled_coefficients(coefficients, train))
+    return Learner(model, data.dataset.labels, inputs, loss_of(options))
 
 
 def scaled_coefficients(coefficients: BandCoefficients, train: Tensor) -> BandCoefficients:
@@ -157,8 +161,13 @@ def informative(inputs: Tensor, train: Tensor) -> Tensor:
 
 def standardised_nodes(data: TUData, signals: Tensor, train: Tensor) -> Tensor:
     """Node signals divided by their deviation over the nodes of the training graphs, unless that is rounding only."""
+    return signals / node_deviations(data, signals, train)
+
+
+def node_deviations(data: TUData, signals: Tensor, train: Tensor) -> Tensor:
+    """The deviation of every signal over the nodes of the training graphs, one where it is rounding only."""
     deviation = signals[data.batches.nodes(train)].std(0)
-    return signals / torch.where(deviation > 1e-5, deviation, 1.0)
+    return torch.where(deviation > 1e-5, deviation, 1.0)
 
 
 def partition_of(data: TUData, options: Settings) -> Partition:
@@ -172,10 +181,27 @@ def partition_of(data: TUData, options: Settings) -> Partition:
 
 
 def search_of(options: Settings, *, low_precision: bool = False) -> Maximizer:
-    """Draws, and refinement if there is any; low precision is for training."""
+    """Draws, and refinement if there is any; low precision is for training. With a temperature, draws alone."""
+    if "temperature" in options:
+        if options["steps"] or options["low_precision"]:
+            raise InputError(
+                f"A temperature goes with draws in full precision, got steps={options['steps']} and "
+                f"low_precision={options['low_precision']}. Hint: steps=0, low_precision=False"
+            )
+        return RandomSearch(options["draws"])
     return SampleAndRefine(
         options["draws"], options["steps"], step_size=options["step_size"], low_precision=low_precision
     )
+
+
+def loss_of(options: Settings) -> Callable[[Tensor, Tensor], Tensor]:
+    """The loss that the settings name, one-vs-rest if they name none."""
+    return LOSSES[options.get("loss", "one-vs-rest")]
+
+
+def temperature_of(options: Settings) -> float:
+    """The temperature of the settings, zero if they have none."""
+    return number(options.get("temperature", 0.0))
 
 
 ROUNDING = 1e-5

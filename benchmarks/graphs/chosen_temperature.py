@@ -1,0 +1,75 @@
+"""Which loss and temperature A-NLSF takes by default, from the committed records of ``temperature-graphs``.
+
+A cell is the accuracy of a row minus that of the row as it is (the maximum over refined draws, one-vs-rest), mean over
+seeds, in points, with its standard error: rows of one seed share graphs, initialisation and batches. "all" is the mean
+over the data sets, of each seed. The rule: the row with the largest mean is taken, unless its difference is within one
+standard error; then the paper's rule stays.
+"""
+
+import statistics
+from pathlib import Path
+
+from adacanon.experiments.catalogue import table_named
+from adacanon.experiments.graphs.temperature import REFINED, TEMPERATURE_GRAPHS
+from adacanon.runs.run import relevant
+from benchmarks.frame import measure
+
+RECORDS = Path(__file__).parents[2] / "results" / f"{TEMPERATURE_GRAPHS.name}.jsonl"
+REFERENCE = f"{REFINED}; one-vs-rest"
+ALL = "all"
+Differences = dict[str, dict[str, list[float]]]
+"""Row -> column -> by seed."""
+
+
+def differences(records: Path = RECORDS) -> Differences:
+    """Of every row and column, and of the mean over columns, for the seeds that row and reference have everywhere."""
+    table = table_named(TEMPERATURE_GRAPHS.name, records.parent)
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for record in relevant(table.runs(), records):
+        found.setdefault((record["row"], record["column"]), {})[record["split"]] = record["metrics"]["accuracy"]
+    result: Differences = {}
+    for row in table.row_names:
+        cells = [found.get((name, column), {}) for column in table.columns for name in (row, REFERENCE)]
+        seeds = sorted(set.intersection(*(set(cell) for cell in cells)))
+        by_column = {
+            column: [found[row, column][seed] - found[REFERENCE, column][seed] for seed in seeds]
+            for column in table.columns
+            if seeds
+        }
+        result[row] = {**by_column, ALL: [statistics.fmean(values) for values in zip(*by_column.values(), strict=True)]}
+    return result
+
+
+def standard_error(values: list[float]) -> float:
+    """Of the mean."""
+    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("inf")
+
+
+def chosen(found: Differences) -> str:
+    """The row that the rule takes."""
+    means = {row: statistics.fmean(columns[ALL]) for row, columns in found.items() if columns[ALL]}
+    best = max(means, key=lambda row: means[row])
+    return best if means[best] > standard_error(found[best][ALL]) else REFERENCE
+
+
+def rows(records: Path = RECORDS) -> list[measure.Row]:
+    """One for every row of the table."""
+    return [
+        {"A-NLSF minus as it is": row, **{column: _cell(values) for column, values in columns.items()}}
+        for row, columns in differences(records).items()
+        if columns[ALL]
+    ]
+
+
+def _cell(values: list[float]) -> str:
+    return f"{statistics.fmean(values):+.1f} ± {standard_error(values):.1f}"
+
+
+def main() -> None:
+    options = measure.start(measure.options(__doc__ or ""))
+    measure.report(rows(), title="Paired differences of accuracies, in points, with standard errors", path=options.json)
+    print(f"\nchosen: {chosen(differences())}")
+
+
+if __name__ == "__main__":
+    main()
