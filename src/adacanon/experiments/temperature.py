@@ -11,6 +11,7 @@ from itertools import product
 from adacanon.core.loss import LOSSES
 from adacanon.core.shared_priors import SHARED
 from adacanon.experiments.clouds import soft_clouds
+from adacanon.experiments.graphs import soft_graphs
 from adacanon.experiments.images import cifar, soft_crops, soft_digits
 from adacanon.reports.summary import Summary
 from adacanon.reports.temperature_figure import Curve
@@ -72,31 +73,39 @@ class Field:
         settings: of all its runs.
         figures: trains one run and measures it.
         splits: folds or seeds.
+        takes: what rows may have beside a temperature and a loss.
     """
 
     settings: Settings
     figures: Training
     splits: int
+    takes: frozenset[str]
 
 
+FRAMES, FORMS, WINDOWS, PRIOR, LEARNED, SCORES = "frames", "forms", "drawn", "prior", "learned", "scores"
+OF_CROPS = frozenset({WINDOWS, LEARNED, SCORES})
+GRAPHS = "ENZYMES"
 FIELDS: dict[str, Field] = {
-    "clouds": Field(soft_clouds.SMALL, soft_clouds.figures, splits=4),
-    "crops": Field(soft_crops.CROPS, soft_crops.figures, splits=4),
-    "crops (CIFAR-100)": Field({**soft_crops.CROPS, "data": "CIFAR-100"}, soft_crops.figures, splits=4),
-    "digits": Field(soft_digits.DIGITS, soft_digits.figures, splits=2),
+    "clouds": Field(soft_clouds.SMALL, soft_clouds.figures, 4, frozenset({FRAMES, FORMS, PRIOR, LEARNED, SCORES})),
+    "crops": Field(soft_crops.CROPS, soft_crops.figures, 4, OF_CROPS),
+    "crops (CIFAR-100)": Field({**soft_crops.CROPS, "data": "CIFAR-100"}, soft_crops.figures, 4, OF_CROPS),
+    "digits": Field(soft_digits.DIGITS, soft_digits.figures, 2, frozenset({PRIOR, LEARNED, SCORES})),
+    GRAPHS: Field({**soft_graphs.graph_settings(GRAPHS), **soft_graphs.SOFT}, soft_graphs.figures, 5, frozenset()),
 }
 
 
 def splits(row: Row, column: str) -> int:
-    """How many folds or seeds a cell has; only clouds have frames and few forms, only crops windows."""
-    crops = column.startswith("crops")
-    absent = {"frames": column != "clouds", "forms": column != "clouds", "drawn": not crops, "prior": crops}
-    return 0 if any(absent.get(name) for name in row.settings) else FIELDS[column].splits
+    """How many folds or seeds a cell has; none where a column does not take what a row asks for."""
+    field = FIELDS[column]
+    asked = {name for name in (FRAMES, FORMS, WINDOWS, PRIOR, LEARNED) if name in row.settings}
+    asked |= {SCORES} if row.settings[SCORES] != "logits" else set()
+    return field.splits if asked <= field.takes else 0
 
 
 def settings(row: Row, column: str, preset: str) -> Settings:
     """What a cell depends on."""
-    return {**FIELDS[column].settings, **row.own_settings(preset)}
+    own = {name: value for name, value in row.own_settings(preset).items() if name != SCORES or column != GRAPHS}
+    return {**FIELDS[column].settings, **own}
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
@@ -107,7 +116,7 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
 def prepare(runs: Sequence[Run], *, show: bool) -> None:
     """Extract the features that the crops need."""
     options = [(run, run.options()) for run in runs]
-    crops = [Run.of("cifar", run.row, own["data"], run.split, own) for run, own in options if "data" in own]
+    crops = [Run.of("cifar", run.row, own["data"], run.split, own) for run, own in options if "windows" in own]
     cifar.prepare(crops, show=show)
 
 
@@ -159,4 +168,5 @@ TEMPERATURE = Table(
     ),
     presets=("cpu",),
     prepare=prepare,
+    reuses="temperature-graphs",
 )
