@@ -58,7 +58,7 @@ ROWS = (
     turned_row(TUNED, 0.0, "fine-tuned", TUNING),
     turned_row("AC-U-Net (blended; fine-tuned)", TUNED_TEMPERATURE, "fine-tuned", TUNING),
 )
-GRID = (0.0, 0.002, 0.005, 0.01, 0.02)
+GRID = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 TEMPERATURE_ROWS = (
     *(turned_row(f"temperature {size:g}", size) for size in GRID),
     turned_row("mean", INFINITE),
