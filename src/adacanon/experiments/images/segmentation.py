@@ -31,7 +31,7 @@ SEEDS = 3
 INFINITE = "infinite"
 """JSON has no word for infinity."""
 
-TEMPERATURE, TUNED_TEMPERATURE = 0.002, 0.005
+TEMPERATURE, TUNED_TEMPERATURE = 0.002, 0.02
 """Of the network as it is and after fine-tuning: the best positive ones on validation scenes, by the table
 `segmentation-temperature`, before a test scene was read."""
 
