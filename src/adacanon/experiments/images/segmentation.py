@@ -31,7 +31,7 @@ SEEDS = 3
 INFINITE = "infinite"
 """JSON has no word for infinity."""
 
-TEMPERATURE, TUNED_TEMPERATURE = 0.002, 0.005
+TEMPERATURE, TUNED_TEMPERATURE = 0.002, 0.02
 """Of the network as it is and after fine-tuning: the best positive ones on validation scenes, by the table
 `segmentation-temperature`, before a test scene was read."""
 
@@ -58,7 +58,7 @@ ROWS = (
     turned_row(TUNED, 0.0, "fine-tuned", TUNING),
     turned_row("AC-U-Net (blended; fine-tuned)", TUNED_TEMPERATURE, "fine-tuned", TUNING),
 )
-GRID = (0.0, 0.002, 0.005, 0.01, 0.02)
+GRID = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 TEMPERATURE_ROWS = (
     *(turned_row(f"temperature {size:g}", size) for size in GRID),
     turned_row("mean", INFINITE),
