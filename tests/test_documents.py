@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -85,9 +86,12 @@ def test_the_code_on_graphs_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_code_on_temperature_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "temperature.md").read_text(), flags=re.S)
-    exec(compile(block, "temperature.md", "exec"), {})
+    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "temperature.md").read_text(), flags=re.S)
+    content: dict[str, Any] = {}
+    exec(compile(first, "temperature.md", "exec"), content)
     assert capsys.readouterr().out == "torch.Size([8, 10]) torch.Size([24, 8, 10])\ntensor(True)\n"
+    exec(compile(second, "temperature.md", "exec"), content)
+    assert content["model"].network.last.linear.weight.grad is not None
 
 
 def test_the_code_on_answers_runs(capsys: pytest.CaptureFixture[str]) -> None:
