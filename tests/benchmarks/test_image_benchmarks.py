@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks.images import image_warps, warp_errors
+from benchmarks.images import empty_answers, image_warps, warp_errors
+from torch import Tensor
+
+from adacanon.data.scenes import random_scenes
+from adacanon.experiments.images.segmentation import canonicalized
+from adacanon.experiments.images.turned_scenes import Pictures, TurnedScenes
 
 
 def test_every_family_is_timed() -> None:
@@ -28,3 +33,22 @@ def test_differences_to_independent_implementations_are_those_of_rounding(
     assert len(errors) == 8
     assert all(errors[name] == 0 for name in ("identity", "quarter turns", "whole-pixel shift", "reflection"))
     assert max(errors.values()) < 5e-5
+
+
+def found_on_top(images: Tensor) -> Tensor:
+    """Surely a body everywhere if there is a white pixel on top; otherwise background, but not surely."""
+    on_top = images[:, 0, 3:6, 18:23].flatten(1).amax(1) > 0.9
+    scores = torch.zeros(len(images), 6, 40, 40)
+    scores[on_top, 4], scores[~on_top, 0] = 50.0, 0.1
+    return scores
+
+
+def test_empty_answers_and_forms_far_from_upright_are_counted() -> None:
+    """All images have their white pixel on top and are chosen as they are, but two of them are said to be turned."""
+    data = TurnedScenes(random_scenes(4, generator=torch.Generator()), torch.tensor([0.0, 0.1, 3.0, -3.0]))
+    model = canonicalized(found_on_top, {"angles": 4, "temperature": 0.0})
+    images = torch.zeros(4, 1, 40, 40)
+    images[:, :, 4, 20] = 1.0
+    for seen, expected in ((images, (50.0, 0.0)), (0 * images, (50.0, 100.0))):
+        data.__dict__["turned"] = Pictures(seen, data.upright.labels)
+        assert empty_answers.shares(model, data) == expected

@@ -12,6 +12,7 @@ NAMES = {
     "U-Net (mean over angles)": "mean over angles",
     "AC-U-Net (shared form)": "shared form",
     "AC-U-Net (blended)": "blended",
+    "AC-U-Net (blended; fine-tuned)": "blended,\nfine-tuned",
 }
 
 
@@ -25,6 +26,6 @@ def shown_masks(runs: dict[str, Run], *, scenes: int = 6) -> ShownMasks:
 
 
 def first_runs() -> dict[str, Run]:
-    """Of the first seed, without retraining."""
+    """Of the first seed."""
     runs = {run.row: run for run in SEGMENTATION.runs(splits=1)}
     return {shown: runs[row] for row, shown in NAMES.items()}
