@@ -81,6 +81,31 @@ def differences(before: Any, after: Any, place: tuple[str, ...] = ()) -> Iterato
         yield f"{' / '.join(place)}: {before} before, {after} now"
 
 
+def known_rows(before: Reports, now: Reports) -> Reports:
+    """The reports of now for the tables and rows that there were before."""
+    return {
+        table: {
+            preset: {row: rows[row] for row in rows if row in before[table][preset]} for preset, rows in presets.items()
+        }
+        for table, presets in now.items()
+        if table in before
+    }
+
+
+def new_rows(before: Reports, now: Reports) -> list[str]:
+    """Tables and rows that there were not before."""
+    tables = [table for table in now if table not in before]
+    rows = {
+        f"{table}: {row}": None
+        for table, presets in now.items()
+        if table in before
+        for preset, report in presets.items()
+        for row in report
+        if row not in before[table][preset]
+    }
+    return [*tables, *rows]
+
+
 def figures(reports: Any) -> int:
     """How many figures there are."""
     return sum(map(figures, reports.values())) if isinstance(reports, dict) else 1
@@ -91,10 +116,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--before", required=True, metavar="REV", help="the revision to compare with")
     before = renamed(reports_at(parser.parse_args(arguments).before), RENAMES)
     now = reports_in(ROOT)
-    found = list(differences(before, {table: report for table, report in now.items() if table in before}))
-    new = ", ".join(now.keys() - before.keys()) or "none"
+    found = list(differences(before, known_rows(before, now)))
     print("\n".join([*found, f"{figures(before)} figures of {len(before)} tables compared, {len(found)} differ"]))
-    print(f"Tables that are new: {new}")
+    print("New tables and rows:", *(new_rows(before, now) or ["none"]), sep="\n  ")
     return 1 if found else 0
 
 

@@ -81,6 +81,14 @@ def test_the_committed_records_have_their_new_names() -> None:
 
 
 class TestComparison:
+    def test_new_tables_and_rows_are_named_and_not_compared(self) -> None:
+        before = {"t": {"cpu": {"A": {"x": {"mean": 1.0}}}}}
+        now = {"t": {"cpu": {"A": {"x": {"mean": 1.0}}, "B": {"x": {"mean": 2.0}}}}, "u": {"cpu": {}}}
+        assert list(compare.differences(before, compare.known_rows(before, now))) == []
+        assert compare.new_rows(before, now) == ["u", "t: B"]
+        gone = {"t": {"cpu": {"B": {"x": {"mean": 2.0}}}}}
+        assert list(compare.differences(before, compare.known_rows(before, gone)))
+
     def test_every_figure_that_differs_is_named(self) -> None:
         before = {"tu": {"cpu": {"GIN": {"MUTAG": {"mean": 80.0, "n": 3}}}}}
         after = {"tu": {"cpu": {"GIN": {"MUTAG": {"mean": 80.5, "n": 3}}, "GCN": {}}}}
