@@ -37,7 +37,7 @@ def run_of(row: str) -> Run:
     return Run.of("segmentation", row, COLUMN, 0, options)
 
 
-class OfAngle(nn.Module):
+class Answering(nn.Module):
     """Any function of images."""
 
     def __init__(self, function) -> None:  # type: ignore[no-untyped-def]
@@ -136,7 +136,7 @@ class TestFigures:
             masks = torch.stack([truth[image.numpy().tobytes()] for image in images])
             return nn.functional.one_hot(masks, 6).movedim(-1, 1).float()
 
-        found = turned_scenes.segmentation_figures(OfAngle(answer), data)
+        found = turned_scenes.segmentation_figures(Answering(answer), data)
         assert (found["miou"], found["upright_miou"], found["changed"]) == (100, 100, 0)
 
 
@@ -155,7 +155,7 @@ def test_parts_and_seeds_have_other_scenes() -> None:
 
 def test_the_augmented_row_sees_a_scene_at_another_angle_each_time() -> None:
     data, seen = turned_scenes.turned_scenes("train", 4, seed=0), []
-    network = OfAngle(lambda images: (seen.append(images), torch.zeros(len(images), 6, 40, 40))[1])
+    network = Answering(lambda images: (seen.append(images), torch.zeros(len(images), 6, 40, 40))[1])
     learner = turned_scenes.augmented_segmenter(network, data)
     for _ in range(2):
         learner.loss(torch.arange(4))
