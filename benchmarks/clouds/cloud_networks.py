@@ -53,8 +53,8 @@ PLAIN: dict[str, Callable[[], nn.Module]] = {
     "PCA-FA-PointNet": lambda: PCAFrameAveraged(PointNet(CLASSES)),
 }
 ADAPTED: dict[str, Callable[[], nn.Module]] = {
-    "AC-PointNet": lambda: PointNet(CLASSES),
-    "AC-DGCNN": lambda: DGCNN(CLASSES),
+    "AC-PointNet (paper)": lambda: PointNet(CLASSES),
+    "AC-DGCNN (paper)": lambda: DGCNN(CLASSES),
 }
 """The networks inside."""
 
@@ -140,7 +140,8 @@ def section(options: argparse.Namespace) -> measure.Section:
 
 
 def parser() -> argparse.ArgumentParser:
-    quick = {"repetitions": 1, "batch": 2, "points": 48, "networks": ["VN-PointNet", "PCA-FA-PointNet", "AC-PointNet"]}
+    few = ["VN-PointNet", "PCA-FA-PointNet", "AC-PointNet (paper)"]
+    quick = {"repetitions": 1, "batch": 2, "points": 48, "networks": few}
     parser = measure.section_options(__doc__ or "", quick=quick)
     every = [*PLAIN, *ADAPTED, *SEGMENTATION]
     parser.add_argument("--repetitions", type=int, default=3)

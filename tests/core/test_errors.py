@@ -20,6 +20,7 @@ from adacanon import (
     Restarts,
     SampleAndRefine,
     SubsetSearch,
+    one_vs_rest,
 )
 from adacanon.core import Landscape, Maximizer, SearchResult
 from adacanon.errors import DataError, InputError, ScoreError, ShapeError, SpaceError, UnknownNameError
@@ -107,7 +108,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[AdacanonError], list[str]]] = {
         ["0..2", "0..7", "number of classes"],
     ),
     "targets of another number of classes": (
-        lambda: Objective(model())(clouds(), torch.zeros(3, 5)),
+        lambda: Objective(model(), loss=one_vs_rest)(clouds(), torch.zeros(3, 5)),
         ShapeError,
         ["(3, 3)", "(3, 5)", "number of classes"],
     ),
