@@ -14,7 +14,7 @@ from adacanon.training.loop import TrainingControl
 CHOSEN_ON = ("gap", "dipole")
 """A scalar and a vector; polarizability takes what suits the gap."""
 
-LEARNING_RATES = (1e-3, 2e-3)
+LEARNING_RATES = (1e-3, 2e-3, 4e-3)
 TEMPERATURES: tuple[float | str, ...] = (0.1, 1.0, INFINITE)
 
 
