@@ -12,6 +12,7 @@ from adacanon.core.loss import LOSSES
 from adacanon.core.shared_priors import SHARED
 from adacanon.experiments.clouds import soft_clouds
 from adacanon.experiments.graphs import soft_graphs
+from adacanon.experiments.graphs.spectral_methods import SOFT_SETTINGS
 from adacanon.experiments.images import cifar, soft_crops, soft_digits
 from adacanon.reports.summary import Summary
 from adacanon.reports.temperature_figure import Curve
@@ -90,7 +91,7 @@ FIELDS: dict[str, Field] = {
     "crops": Field(soft_crops.CROPS, soft_crops.figures, 4, OF_CROPS),
     "crops (CIFAR-100)": Field({**soft_crops.CROPS, "data": "CIFAR-100"}, soft_crops.figures, 4, OF_CROPS),
     "digits": Field(soft_digits.DIGITS, soft_digits.figures, 2, frozenset({PRIOR, LEARNED, SCORES})),
-    GRAPHS: Field({**soft_graphs.graph_settings(GRAPHS), **soft_graphs.SOFT}, soft_graphs.figures, 5, frozenset()),
+    GRAPHS: Field({**soft_graphs.graph_settings(GRAPHS), **SOFT_SETTINGS}, soft_graphs.figures, 5, frozenset()),
 }
 
 

@@ -1,6 +1,7 @@
 """Every row of the graph tables can be built, trained and evaluated, on graphs of unequal size."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from adacanon.graphs.band_frames import structural_signals
 from adacanon.graphs.encoded_anlsf import NodeEncoder
 from adacanon.runs.notes import read_notes
 from adacanon.runs.table import row_named
+from adacanon.training.learner import Learner
 from adacanon.training.loop import training_epoch
 
 
@@ -55,12 +57,16 @@ def options(row: str) -> dict:  # type: ignore[type-arg]
     return {**COMMON, **DEFAULTS, **row_named(ROWS, row).settings, "hidden": 16, "batch": 4}
 
 
-@pytest.mark.parametrize("row", list(METHODS))
+def learner_of(row: str, data: TUData, seed: int) -> Learner:
+    return METHODS[row_named(ROWS, row).method](data, options(row), torch.arange(9), seed)
+
+
+@pytest.mark.parametrize("row", [row.name for row in ROWS])
 class TestEveryRow:
     def test_it_trains_and_gives_one_score_per_class(self, row: str, data: TUData) -> None:
         torch.manual_seed(0)
         train = torch.arange(9)
-        learner = METHODS[row](data, options(row), train, 0)
+        learner = learner_of(row, data, 0)
         optimizer = torch.optim.Adam(learner.module.parameters(), lr=1e-2)
         generator = torch.Generator().manual_seed(0)
         losses = [training_epoch(learner, optimizer, train, 4, generator) for _ in range(15)]
@@ -70,7 +76,7 @@ class TestEveryRow:
 
     def test_a_graph_gets_the_same_scores_alone_and_in_a_batch(self, row: str, data: TUData) -> None:
         torch.manual_seed(0)
-        learner = METHODS[row](data, options(row), torch.arange(9), 0)
+        learner = learner_of(row, data, 0)
         learner.module.eval()
         with torch.no_grad():
             together = learner.scores(torch.tensor([7, 0, 11, 3]))
@@ -81,7 +87,7 @@ class TestEveryRow:
         scores = []
         for _ in range(2):
             torch.manual_seed(3)
-            learner = METHODS[row](data, options(row), torch.arange(9), 3)
+            learner = learner_of(row, data, 3)
             learner.module.eval()
             with torch.no_grad():
                 scores.append(learner.scores(torch.arange(12)))
@@ -108,6 +114,16 @@ class TestTables:
             assert different <= about.get(table.name, different)
             assert different
 
+    def test_variants_differ_from_a_nlsf_in_what_they_are_called_after_alone(self) -> None:
+        about = {
+            "A-NLSF (cross-entropy)": {"loss"},
+            "A-NLSF (soft)": {"loss", "temperature", "steps", "low_precision"},
+        }
+        for row, column in product(about, COLUMNS):
+            own, base = (TU.settings_of(name, column) for name in (row, "A-NLSF"))
+            assert {name for name in own.keys() | base.keys() if own.get(name) != base.get(name)} == about[row]
+            assert row not in TU_ATTRIBUTES.row_names
+
     def test_presets_differ_in_the_number_of_epochs_alone(self) -> None:
         small, large = (TU.settings_of("A-NLSF", "MUTAG", preset) for preset in ("cpu", "paper"))
         assert large.pop("epochs") > small.pop("epochs")
@@ -123,14 +139,14 @@ class TestInputs:
 
     def modules(self, data: TUData) -> dict[str, nn.Module]:
         torch.manual_seed(0)
-        return {row: METHODS[row](data, options(row), torch.arange(9), 0).module for row in TU.row_names}
+        return {row: learner_of(row, data, 0).module for row in TU.row_names}
 
     def test_only_a_nlsf_has_batch_normalisation_and_dropout(self, data: TUData) -> None:
-        rows = self.modules(data)
+        rows, encoded = self.modules(data), ["A-NLSF", "A-NLSF (cross-entropy)", "A-NLSF (soft)"]
         parts = {row: list(module.modules()) for row, module in rows.items()}
-        assert [row for row in rows if any(isinstance(part, nn.BatchNorm1d) for part in parts[row])] == ["A-NLSF"]
+        assert [row for row in rows if any(isinstance(part, nn.BatchNorm1d) for part in parts[row])] == encoded
         dropout = [row for row in rows if any(isinstance(part, nn.Dropout) and part.p > 0 for part in parts[row])]
-        assert dropout == ["A-NLSF"]
+        assert dropout == encoded
         shares = {column: TU.settings_of("A-NLSF", column)["dropout"] for column in COLUMNS}
         assert {column for column, share in shares.items() if share > 0} == {"MUTAG", "ENZYMES"}
 

@@ -154,3 +154,7 @@ class TestTheChoice:
     def test_within_one_error_the_rule_of_the_paper_stays(self, tmp_path: Path) -> None:
         gains = {"temperature 1; cross-entropy": [-3.0, 1.0, 4.0]}
         assert chosen(differences(self.written(tmp_path, gains))) == REFERENCE
+
+    def test_a_maximum_that_is_close_to_the_best_is_taken_before_it(self, tmp_path: Path) -> None:
+        gains = {"temperature 1; cross-entropy": [2.0, 3.0, 4.0], "maximum; cross-entropy": [3.0, 2.0, 3.0]}
+        assert chosen(differences(self.written(tmp_path, gains))) == "maximum; cross-entropy"

@@ -30,9 +30,6 @@ EPOCHS = 100
 PATHS, STEPS = 8, 65
 """Graphs whose signals move along a path, and the steps of each."""
 
-SOFT: Settings = {"steps": 0, "low_precision": False}
-"""A soft maximum is over the draws as they are: no refinement, and no ranking in bfloat16."""
-
 
 def graph_settings(data_set: str, *, choices: Choices | None = None) -> Settings:
     """Those of A-NLSF in ``tu`` on a data set, for a fixed number of epochs; which data set is among them."""

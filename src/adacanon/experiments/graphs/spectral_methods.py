@@ -227,6 +227,10 @@ SPECTRAL_SETTINGS: dict[str, Settings] = {
 }
 """What a method has beside width, learning rate and weight decay."""
 
+SOFT_SETTINGS: Settings = {"steps": 0, "low_precision": False, "temperature": 1.0, "loss": "one-vs-rest"}
+"""A soft maximum is over the draws as they are: no refinement, and no ranking in bfloat16. Loss and temperature were
+chosen on graphs that are held out (``temperature-graphs``)."""
+
 
 @lru_cache(maxsize=2)
 def node_signals(data: TUData, returns: int) -> Tensor:

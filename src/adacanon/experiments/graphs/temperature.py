@@ -5,6 +5,7 @@ from itertools import product
 from adacanon.core.loss import LOSSES
 from adacanon.experiments.graphs import soft_graphs, tu
 from adacanon.experiments.graphs.fast_graphs import METHOD
+from adacanon.experiments.graphs.spectral_methods import SOFT_SETTINGS
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import INFINITE, Settings
 from adacanon.runs.table import Row, Table
@@ -17,7 +18,7 @@ SEEDS = 5
 def soft_row(temperature: float | str, loss: str) -> Row:
     """A-NLSF with a soft maximum over its draws."""
     size = "mean" if temperature == INFINITE else "maximum" if temperature == 0 else f"temperature {temperature:g}"
-    own = {**soft_graphs.SOFT, "temperature": temperature, "loss": loss}
+    own = {**SOFT_SETTINGS, "temperature": temperature, "loss": loss}
     return Row(f"{size}; {loss}", METHOD, settings=own)
 
 

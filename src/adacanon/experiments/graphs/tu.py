@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from adacanon.experiments.graphs.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
-from adacanon.experiments.graphs.spectral_methods import NODE_LEVEL, SPECTRAL, SPECTRAL_SETTINGS
+from adacanon.experiments.graphs.spectral_methods import NODE_LEVEL, SOFT_SETTINGS, SPECTRAL, SPECTRAL_SETTINGS
 from adacanon.experiments.graphs.tu_data import COLUMNS, split_of, tu_data
 from adacanon.runs.choices import Choices, read_choices
 from adacanon.runs.run import Run, Settings
@@ -19,8 +19,25 @@ CHOICES = Path(__file__).parent
 
 EPOCHS = {"cpu": 200, "paper": 1000}
 METHODS: dict[str, Builder] = {**BASELINES, **SPECTRAL, **NODE_LEVEL}
-ROWS = tuple(Row(name, name, settings={**BASELINE_SETTINGS, **SPECTRAL_SETTINGS}.get(name, {})) for name in METHODS)
-"""Every method, also those that only ablations show; a row is called as its method."""
+
+
+def variant_of_anlsf(name: str, settings: Settings) -> Row:
+    """A-NLSF with another loss or search, and the hyperparameters that were chosen for A-NLSF."""
+    return Row(name, "A-NLSF", base="A-NLSF", settings={**SPECTRAL_SETTINGS["A-NLSF"], **settings})
+
+
+VARIANTS = (
+    variant_of_anlsf("A-NLSF (cross-entropy)", {"loss": "cross-entropy"}),
+    variant_of_anlsf("A-NLSF (soft)", SOFT_SETTINGS),
+)
+"""What was chosen on graphs that are held out (``temperature-graphs``), and the best row with a temperature there."""
+
+ROWS = (
+    *(Row(name, name, settings={**BASELINE_SETTINGS, **SPECTRAL_SETTINGS}.get(name, {})) for name in METHODS),
+    *VARIANTS,
+)
+"""Every method, also those that only ablations show, and variants; a method's own row is called as it is."""
+
 COMMON: Settings = {"features": "labels", "hidden": 128, "batch": 128, "patience": 100, "seed": 0}
 SHARED_CHOICES = {"NCI1": "PROTEINS"}
 """Columns without studies of their own, and whose choices they take."""
@@ -51,6 +68,7 @@ def settings(row: Row, column: str, preset: str, *, choices: Choices | None = No
         **COMMON,
         **DEFAULTS,
         **row.own_settings(preset),
+        **(chosen(row.base, column, choices=choices) if row.base else {}),
         **chosen(row.name, column, choices=choices),
         "epochs": EPOCHS[preset],
     }
@@ -66,7 +84,7 @@ def chosen(row: str, column: str, *, choices: Choices | None = None) -> Settings
 
 def search_space(row: Row) -> dict[str, list[Any]]:
     """What a study of a row may choose; the narrower ranges of some rows are explained in the notes."""
-    return {**RANGES, **OWN_RANGES.get(row.name, {})}
+    return {**RANGES, **OWN_RANGES.get(row.base or row.name, {})}
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
@@ -102,7 +120,7 @@ def row_of(run: Run) -> Row:
 
 
 def _splits(row: Row, column: str) -> int:
-    return 3 if column == "NCI1" and row.method != "A-NLSF" else 10
+    return 3 if column == "NCI1" and row.name != "A-NLSF" else 10
 
 
 TU = Table(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from adacanon.experiments.graphs.tu import ROWS, TU, settings
+from adacanon.experiments.graphs.tu import ROWS, TU, VARIANTS, settings
 from adacanon.experiments.graphs.tu_data import COLUMNS
 from adacanon.runs.choices import Choices
 from adacanon.runs.run import Settings
@@ -89,6 +89,7 @@ TU_ATTRIBUTES = replace(
     TU,
     name="tu-attributes",
     title="Graph classification with node attributes beside the labels",
+    rows=tuple(row for row in TU.rows if row not in VARIANTS),
     columns=("ENZYMES", "PROTEINS"),
     settings=_with_attributes,
     search_space=None,
