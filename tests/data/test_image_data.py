@@ -1,11 +1,7 @@
 """Data sets of images: real files by their counts, official archives in small, damaged ones against clear errors."""
 
-import gzip
-import io
 import os
 import pickle
-import struct
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,20 +13,7 @@ import torch
 from adacanon.data.images import LAYOUTS, file_of, load_images
 from adacanon.data.official_images import import_images
 from adacanon.errors import DataError, UnknownNameError
-
-Arrays = dict[str, Any]
-
-
-def arrays(name: str, train: int = 20, test: int = 12) -> Arrays:
-    draw, layout = np.random.default_rng(0), LAYOUTS[name]
-    content: Arrays = {}
-    for part, count in (("train", train), ("test", test)):
-        content[f"{part}_images"] = draw.integers(0, 256, (count, *layout.shape), dtype=np.uint8)
-        content[f"{part}_labels"] = (np.arange(count) % layout.classes).astype(np.uint8)
-        content[f"{part}_index"] = np.arange(count, dtype=np.uint16) * 3
-    if name != "mnist":
-        content["class_names"] = np.array([f"class{i}" for i in range(layout.classes)])
-    return content
+from cases.official_images import Arrays, arrays, cifar10, cifar100, idx_files
 
 
 def write(folder: Path, name: str, content: Arrays) -> Path:
@@ -103,53 +86,12 @@ class TestReading:
     def test_missing_files_and_unknown_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(UnknownNameError, match="cifar10, cifar100, mnist, got 'imagenet'"):
             load_images("imagenet")
-        with pytest.raises(DataError, match=rf"{tmp_path}/images/mnist.npz is missing.*import_images\('mnist'"):
+        with pytest.raises(DataError, match=rf"{tmp_path}/images/mnist.npz is missing.*adacanon data import"):
             load_images("mnist", folder=tmp_path)
         monkeypatch.setenv("ADACANON_DATA", str(tmp_path / "data"))
         monkeypatch.setenv("ADACANON_CACHE", str(tmp_path / "cache"))
         with pytest.raises(DataError, match=r"data/images/mnist.npz and .*cache/images/mnist.npz are missing"):
             load_images("mnist")
-
-
-def python2_array(array: np.ndarray) -> bytes:
-    """An array of bytes as Python 2 pickled it, the way it stands in the official archives."""
-    shape = b"".join(b"J" + struct.pack("<i", n) for n in array.shape)
-    kind = b"cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
-    data = b"T" + struct.pack("<i", array.nbytes) + array.tobytes()
-    empty = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R"
-    return empty + b"(K\x01(" + shape + b"t" + kind + b"\x89" + data + b"tb"
-
-
-def python2_batch(images: np.ndarray, **lists: list[Any]) -> bytes:
-    """A dictionary with the strings of Python 2."""
-
-    def string(text: str) -> bytes:
-        return b"U" + bytes([len(text)]) + text.encode()
-
-    rows = np.ascontiguousarray(images.transpose(0, 3, 1, 2)).reshape(len(images), -1)
-    content = b"\x80\x02}(" + string("data") + python2_array(rows)
-    for key, values in lists.items():
-        items = b"".join(string(v) if isinstance(v, str) else b"K" + bytes([v]) for v in values)
-        content += string(key) + b"](" + items + b"e"
-    return content + b"u."
-
-
-def archive(path: Path, files: dict[str, bytes]) -> Path:
-    with tarfile.open(path, "w:gz") as tar:
-        for name, content in files.items():
-            member = tarfile.TarInfo(f"folder/{name}")
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    return path
-
-
-def cifar10(path: Path, **changed: bytes) -> Path:
-    content, names = arrays("cifar10"), [f"class{i}" for i in range(10)]
-    images, labels = content["train_images"], content["train_labels"].tolist()
-    files = {f"data_batch_{i + 1}": python2_batch(images[4 * i :][:4], labels=labels[4 * i :][:4]) for i in range(5)}
-    files["test_batch"] = python2_batch(content["test_images"], labels=content["test_labels"].tolist())
-    files["batches.meta"] = pickle.dumps({b"label_names": [name.encode() for name in names]}, protocol=2)
-    return archive(path, files | {key.replace("_meta", ".meta"): value for key, value in changed.items()})
 
 
 class TestImport:
@@ -166,19 +108,7 @@ class TestImport:
             assert images.index.tolist() == list(range(len(images.labels)))
 
     def test_cifar100_as_pickled_today(self, tmp_path: Path) -> None:
-        content = arrays("cifar100")
-        files = {
-            part: pickle.dumps(
-                {
-                    b"data": content[f"{part}_images"].transpose(0, 3, 1, 2).reshape(-1, 3072),
-                    b"fine_labels": content[f"{part}_labels"].tolist(),
-                    b"coarse_labels": [0] * len(content[f"{part}_labels"]),
-                }
-            )
-            for part in ("train", "test")
-        }
-        names = {b"fine_label_names": [b"class%d" % i for i in range(100)], b"coarse_label_names": [b"animals"]}
-        source = archive(tmp_path / "cifar-100-python.tar.gz", files | {"meta": pickle.dumps(names)})
+        content, source = arrays("cifar100"), cifar100(tmp_path / "cifar-100-python.tar.gz")
         import_images("cifar100", source, folder=tmp_path)
         data = load_images("cifar100", folder=tmp_path)
         assert data.class_names == tuple(content["class_names"])
@@ -251,17 +181,6 @@ class TestImport:
             file.write_bytes(content)
             with pytest.raises(DataError, match="t10k-labels-idx1-ubyte is damaged or not the official file"):
                 import_images("mnist", tmp_path, folder=tmp_path)
-
-
-def idx_files(folder: Path, *, packed: bool) -> Arrays:
-    content = arrays("mnist")
-    for part, prefix in (("train", "train"), ("test", "t10k")):
-        for key, axes in (("images", 3), ("labels", 1)):
-            array = content[f"{part}_{key}"]
-            whole = struct.pack(f">HBB{axes}I", 0, 8, axes, *array.shape) + array.tobytes()
-            name = f"{prefix}-{key}-idx{axes}-ubyte"
-            (folder / (f"{name}.gz" if packed else name)).write_bytes(gzip.compress(whole) if packed else whole)
-    return content
 
 
 @pytest.mark.data

@@ -313,7 +313,7 @@ class TestCommand:
         printed = capsys.readouterr().err
         assert f"{tmp_path / name}: expected one of the official folders" in printed
         assert "modelnet40_normal_resampled (with modelnet40_shape_names.txt)" in printed
-        assert ("is no folder" if name == "absent" else "holds none of them") in printed
+        assert ("is no folder and no such archive" if name == "absent" else "holds none of them") in printed
 
     @pytest.mark.parametrize("place", ["", "official/airplane"])
     def test_a_folder_one_step_off_gets_the_right_one_named(

@@ -67,7 +67,9 @@ class TestOrderOfClasses:
         names = ("dog", "bird", "cat")
         assert load_labelled(tmp_path / "named.npz", classes=names).labels.tolist() == [2, 0, 0]
         assert load_labelled(tmp_path / "bare.npz", classes=names).labels.tolist() == [0, 1, 1]
-        assert load_labelled(tmp_path / "bare.npz", classes=names).class_names == names
+        bare = load_labelled(tmp_path / "bare.npz", classes=names)
+        assert bare.class_names == names
+        assert bare.class_source == "the labels in bare.npz, label k for output k; only the names were given"
         with pytest.raises(DataError, match=r"labels must lie in 0\.\.0, one for each of class_names, got 0\.\.1"):
             load_labelled(tmp_path / "short.npz", classes=names)
 
@@ -216,6 +218,68 @@ def grey_tiff(values: np.ndarray, order: str) -> bytes:
     entries = b"".join(struct.pack(f"{order}HHII", tag, 4, 1, value) for tag, value in tags.items())
     header = (b"II" if order == "<" else b"MM") + struct.pack(f"{order}HI", 42, 8 + len(pixels))
     return header + pixels + struct.pack(f"{order}H", len(tags)) + entries + bytes(4)
+
+
+class TestPreparation:
+    """What was done to pictures is told."""
+
+    def test_transparency_is_told_where_something_is_transparent(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+        Image.new("RGBA", (4, 4), (255, 0, 0, 255)).save(tmp_path / "a" / "full.png")
+        assert load_labelled(tmp_path).preparation == ()
+        Image.new("RGBA", (4, 4), (255, 0, 0, 9)).save(tmp_path / "a" / "clear.png")
+        (told,) = load_labelled(tmp_path).preparation
+        assert told.startswith("1 pictures are transparent in places")
+
+    def test_frames_and_marks_of_cameras_are_told(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+        frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "blue")]
+        frames[0].save(tmp_path / "a" / "x.tif", save_all=True, append_images=frames[1:])
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        frames[0].save(tmp_path / "a" / "y.jpg", exif=exif)
+        told = load_labelled(tmp_path).preparation
+        assert [note[:22] for note in told] == ["1 pictures have severa", "1 pictures say that th"]
+
+    def test_sizes_channels_and_draws_are_told(self, tmp_path: Path) -> None:
+        picture(tmp_path / "a" / "a.png", size=9)
+        picture(tmp_path / "b" / "b.png", size=8, mode="L")
+        Image.new("RGB", (6, 9)).save(tmp_path / "a" / "c.png")
+        assert load_labelled(tmp_path, size=4, channels=1).preparation == (
+            "1 channel, whatever the files have",
+            "resized to 4 × 4 pixels; 1 images are not square and were stretched",
+        )
+        assert load_labelled(tmp_path, limit=1).preparation == ("1 of 3 samples, drawn at random",)
+
+    def test_hidden_folders_are_no_classes(self, tmp_path: Path) -> None:
+        picture(tmp_path / "a" / "a.png")
+        picture(tmp_path / ".checkpoints" / "a.png")
+        assert load_labelled(tmp_path).class_names == ("a",)
+
+
+class TestChannelsOfArrays:
+    def read(self, shape: tuple[int, ...], tmp_path: Path, **options: int) -> torch.Tensor:
+        pixels = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+        np.savez(tmp_path / "x.npz", images=pixels, labels=np.zeros(len(pixels), int))
+        return load_labelled(tmp_path / "x.npz", **options).inputs
+
+    @pytest.mark.parametrize("shape", [(2, 8, 9, 4), (2, 4, 8, 9)])
+    def test_transparency_is_dropped_where_channels_are_asked_for(self, shape: tuple[int, ...], tmp_path: Path) -> None:
+        assert self.read(shape, tmp_path).shape == (2, 4, 8, 9)
+        assert self.read(shape, tmp_path, channels=3).shape == (2, 3, 8, 9)
+        assert self.read(shape, tmp_path, channels=1).shape == (2, 1, 8, 9)
+
+    def test_grey_is_that_of_pictures(self, tmp_path: Path) -> None:
+        pixels = np.random.default_rng(0).integers(0, 256, (1, 5, 5, 3)).astype(np.uint8)
+        np.savez(tmp_path / "x.npz", images=pixels, labels=[0])
+        (tmp_path / "data" / "a").mkdir(parents=True)
+        Image.fromarray(pixels[0]).save(tmp_path / "data" / "a" / "x.png")
+        found = [load_labelled(place, channels=1).inputs for place in (tmp_path / "x.npz", tmp_path / "data")]
+        torch.testing.assert_close(*found, atol=1 / 255, rtol=0)
+
+    def test_other_numbers_of_channels_are_refused_if_some_are_asked_for(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match=r"1 to 4 channels, first or last, got \(13, 8, 9\). Hint"):
+            self.read((2, 13, 8, 9), tmp_path, channels=3)
 
 
 class TestFile:

@@ -125,8 +125,7 @@ def file_of(name: str) -> Path:
 
 
 def _file(name: str, folder: Path | None) -> Path:
-    make = f"adacanon.data.official_images.import_images({name!r}, FILES)"
-    return imported_file(file_of(name), folder, make=make)
+    return imported_file(file_of(name), folder, make="adacanon data import FOLDER --output DATA")
 
 
 def _part(source: Arrays, part: str, layout: Layout) -> Images:

@@ -1,15 +1,32 @@
-"""Reading official folders of point clouds: lists, tables of numbers, and what is wrong with them."""
+"""Reading official folders: lists, tables of numbers, what is wrong with them, and how far the reading has come."""
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from adacanon.errors import DataError
 
+Item = TypeVar("Item")
+
+OnProgress = Callable[[int, int], None]
+"""Called with the files that are read and with all of them."""
+
 FARTHEST, SMALLEST = 2.0, 0.01
 """Coordinates and sizes of a shape in the unit ball, with some room."""
+
+
+def silent(done: int, total: int) -> None:
+    """For those who do not ask how far it is."""
+
+
+def counted(items: Sequence[Item], on_progress: OnProgress, *, before: int = 0, total: int = 0) -> Iterator[Item]:
+    """The items, each reported after it was used; ``before`` others are done already, of ``total`` in all."""
+    for done, item in enumerate(items, before + 1):
+        yield item
+        on_progress(done, total or len(items))
 
 
 def lines_of(file: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """The official files of CIFAR-10, CIFAR-100 and MNIST, made into the one file of arrays that ``load_images`` reads.
 
-- ``cifar-10-python.tar.gz``, ``cifar-100-python.tar.gz``: https://www.cs.toronto.edu/~kriz/cifar.html
+- ``cifar-10-python.tar.gz``, ``cifar-100-python.tar.gz``, or what they hold, unpacked:
+  https://www.cs.toronto.edu/~kriz/cifar.html
 - a folder with ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte``, ``t10k-images-idx3-ubyte`` and
   ``t10k-labels-idx1-ubyte``, with or without ``.gz``
 
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from adacanon.data.images import file_of, layout_of
+from adacanon.data.official import OnProgress, counted, silent
 from adacanon.errors import DataError
 from adacanon.files import write_whole
 from adacanon.folders import cache_folder
@@ -29,6 +31,7 @@ from adacanon.folders import cache_folder
 Arrays = dict[str, np.ndarray]
 
 CIFAR10_TRAIN = tuple(f"data_batch_{i}" for i in range(1, 6))
+ARCHIVES = {"cifar10": "cifar-10-python.tar.gz", "cifar100": "cifar-100-python.tar.gz"}
 MNIST_NAMES = {"train": "train", "test": "t10k"}
 DAMAGE = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 
@@ -38,7 +41,7 @@ def import_images(name: str, source: str | Path, *, folder: Path | None = None) 
 
     Args:
         name: cifar10, cifar100 or mnist.
-        source: the archive of CIFAR, or the folder of the files of MNIST.
+        source: the archive of CIFAR, the folder that holds it or its files, or the folder of the files of MNIST.
         folder: of data sets, to which ``images/NAME.npz`` is written; the cache folder if not given.
 
     Returns:
@@ -52,10 +55,18 @@ def import_images(name: str, source: str | Path, *, folder: Path | None = None) 
             ...
         adacanon.errors.DataError: no-such-file.tar.gz is missing. Hint: fetch it from the page of ...
     """
-    layout, source = layout_of(name), Path(source)
+    arrays = read_images(name, Path(source))
+    file = (folder or cache_folder()) / file_of(name)
+    write_whole(file, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
+    return file
+
+
+def read_images(name: str, source: Path, on_progress: OnProgress = silent) -> Arrays:
+    """The arrays of the file; arguments as in :func:`import_images`."""
+    layout = layout_of(name)
     if not source.exists():
         raise DataError(f"{source} is missing. Hint: fetch it from the page of the data set, see official_images.py")
-    arrays = READERS[name](source)
+    arrays = READERS[name](source, on_progress)
     for part in ("train", "test"):
         images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
         if images.shape[1:] != layout.shape or len(images) != len(labels):
@@ -64,20 +75,19 @@ def import_images(name: str, source: str | Path, *, folder: Path | None = None) 
                 f"got {images.shape} and {len(labels)} labels. Hint: these are the files of another data set"
             )
         arrays[f"{part}_index"] = np.arange(len(labels), dtype=np.uint16)
-    file = (folder or cache_folder()) / file_of(name)
-    write_whole(file, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
-    return file
+    return arrays
 
 
-def _cifar10(archive: Path) -> Arrays:
-    found = _members(archive, (*CIFAR10_TRAIN, "test_batch", "batches.meta"))
+def _cifar10(archive: Path, on_progress: OnProgress) -> Arrays:
+    names = (*CIFAR10_TRAIN, "test_batch", "batches.meta")
+    found = _contents(archive, ARCHIVES["cifar10"], names, on_progress)
     content = {"train": [found[name] for name in CIFAR10_TRAIN], "test": [found["test_batch"]]}
-    names = {"class_names": _names(archive, found["batches.meta"], b"label_names")}
-    return _joined(archive, content, b"labels") | names
+    class_names = {"class_names": _names(archive, found["batches.meta"], b"label_names")}
+    return _joined(archive, content, b"labels") | class_names
 
 
-def _cifar100(archive: Path) -> Arrays:
-    found = _members(archive, ("train", "test", "meta"))
+def _cifar100(archive: Path, on_progress: OnProgress) -> Arrays:
+    found = _contents(archive, ARCHIVES["cifar100"], ("train", "test", "meta"), on_progress)
     kinds = {"class_names": b"fine_label_names", "coarse_names": b"coarse_label_names"}
     names = {key: _names(archive, found["meta"], kind) for key, kind in kinds.items()}
     return _joined(archive, {part: [found[part]] for part in ("train", "test")}, b"fine_labels") | names
@@ -103,7 +113,32 @@ def _names(archive: Path, content: Any, key: bytes) -> np.ndarray:
         raise _damaged(archive, error) from error
 
 
-def _members(archive: Path, names: Sequence[str]) -> dict[str, Any]:
+def _contents(source: Path, archive: str, names: Sequence[str], on_progress: OnProgress) -> dict[str, Any]:
+    """What the files of a data set hold: of an archive, of a folder with the archive, or of the unpacked archive."""
+    if source.is_file():
+        found = _members(source, names, on_progress)
+    elif (source / archive).is_file():
+        return _contents(source / archive, archive, names, on_progress)
+    else:
+        files = [source / name for name in names if (source / name).is_file()]
+        found = {file.name: _unpickled(file) for file in counted(files, on_progress)}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise DataError(
+            f"{source}: expected the files {', '.join(names)}, or the archive {archive}; missing {', '.join(missing)}. "
+            "Hint: the version for python is needed"
+        )
+    return found
+
+
+def _unpickled(file: Path) -> Any:
+    try:
+        return _ArraysOnly(io.BytesIO(file.read_bytes()), encoding="bytes").load()
+    except (pickle.UnpicklingError, *DAMAGE) as error:
+        raise _damaged(file, error) from error
+
+
+def _members(archive: Path, names: Sequence[str], on_progress: OnProgress) -> dict[str, Any]:
     """What files of an archive hold, in whatever folder they are, read in one pass."""
     found: dict[str, Any] = {}
     try:
@@ -112,16 +147,11 @@ def _members(archive: Path, names: Sequence[str]) -> dict[str, Any]:
                 name = Path(member.name).name
                 if name in names and (stream := tar.extractfile(member)) is not None:
                     found[name] = _ArraysOnly(io.BytesIO(stream.read()), encoding="bytes").load()
+                    on_progress(len(found), len(names))
             while unpacked.read(2**20):  # to the end, where the checksum is
                 pass
     except (pickle.UnpicklingError, *DAMAGE) as error:
         raise _damaged(archive, error) from error
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise DataError(
-            f"{archive}: expected the files {', '.join(names)} in the archive; missing {', '.join(missing)}. "
-            "Hint: the version for python is needed"
-        )
     return found
 
 
@@ -142,12 +172,13 @@ class _ArraysOnly(pickle.Unpickler):
         return known[module, name]
 
 
-def _mnist(folder: Path) -> Arrays:
-    arrays: Arrays = {}
-    for part, prefix in MNIST_NAMES.items():
-        arrays[f"{part}_images"] = _idx(folder, f"{prefix}-images-idx3-ubyte")
-        arrays[f"{part}_labels"] = _idx(folder, f"{prefix}-labels-idx1-ubyte")
-    return arrays
+def _mnist(folder: Path, on_progress: OnProgress) -> Arrays:
+    names = {
+        f"{part}_{kind}": f"{prefix}-{kind}-idx{axes}-ubyte"
+        for part, prefix in MNIST_NAMES.items()
+        for kind, axes in (("images", 3), ("labels", 1))
+    }
+    return {key: _idx(folder, name) for key, name in counted(list(names.items()), on_progress)}
 
 
 def _idx(folder: Path, name: str) -> np.ndarray:
@@ -172,4 +203,4 @@ def _damaged(file: Path, error: Exception) -> DataError:
     return DataError(f"{file} is damaged or not the official file: {reason}. Hint: fetch it again")
 
 
-READERS: dict[str, Callable[[Path], Arrays]] = {"cifar10": _cifar10, "cifar100": _cifar100, "mnist": _mnist}
+READERS: dict[str, Callable[[Path, OnProgress], Arrays]] = {"cifar10": _cifar10, "cifar100": _cifar100, "mnist": _mnist}

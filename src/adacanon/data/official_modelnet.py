@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 
 from adacanon.data.modelnet import CLASSES, PARTS, SUBSET
-from adacanon.data.official import check_disjoint, half_precision, json_list, lines_of, table_of
+from adacanon.data.official import (
+    OnProgress,
+    check_disjoint,
+    counted,
+    half_precision,
+    json_list,
+    lines_of,
+    silent,
+    table_of,
+)
 from adacanon.errors import DataError
 
 RESAMPLED, HDF5 = "modelnet40_shape_names.txt", "shape_names.txt"
@@ -22,26 +31,30 @@ MODELNET10 = ("bathtub", "bed", "chair", "desk", "dresser", "monitor", "night_st
 Arrays = dict[str, np.ndarray]
 
 
-def resampled_modelnet(folder: Path, points: int) -> Arrays:
+def resampled_modelnet(folder: Path, points: int, on_progress: OnProgress = silent) -> Arrays:
     """The arrays of ``modelnet40_normal_resampled``: the first points of every shape."""
     names = _class_names(folder / RESAMPLED)
     listed = {part: lines_of(folder / f"modelnet40_{part}.txt") for part in PARTS}
     check_disjoint(folder, listed)
     subset = {name for part in PARTS for name in _some_lines(folder / f"modelnet10_{part}.txt", "shapes")}
     content: Arrays = {"class_names": np.array(names)}
+    done, total = 0, sum(map(len, listed.values()))
     for part, ids in listed.items():
         classes = [name.rpartition("_")[0] for name in ids]
         files = [folder / kind / f"{name}.txt" for kind, name in zip(classes, ids, strict=True)]
         content |= {
             f"{part}_labels": _numbered(folder / f"modelnet40_{part}.txt", classes, names),
-            f"{part}_points": np.stack([_text_cloud(file, points) for file in files]),
+            f"{part}_points": np.stack(
+                [_text_cloud(file, points) for file in counted(files, on_progress, before=done, total=total)]
+            ),
             f"{part}_ids": np.array(ids),
             f"{part}_in_modelnet10": np.array([name in subset for name in ids]),
         }
+        done += len(ids)
     return content
 
 
-def hdf5_modelnet(folder: Path, points: int) -> Arrays:
+def hdf5_modelnet(folder: Path, points: int, on_progress: OnProgress = silent) -> Arrays:
     """The arrays of ``modelnet40_ply_hdf5_2048``; shapes of the ten classes of ModelNet10 are those of ModelNet10."""
     names = _class_names(folder / HDF5)
     ten = [names.index(name) for name in MODELNET10 if name in names]
@@ -51,7 +64,7 @@ def hdf5_modelnet(folder: Path, points: int) -> Arrays:
     listed: dict[str, list[str]] = {}
     for part in PARTS:
         files = [folder / Path(line).name for line in _some_lines(folder / f"{part}_files.txt", "HDF5 files")]
-        clouds, labels, ids = zip(*(_hdf5_file(file, points) for file in files), strict=True)
+        clouds, labels, ids = zip(*(_hdf5_file(file, points) for file in counted(files, on_progress)), strict=True)
         numbers = np.concatenate(labels)
         listed[part] = [name for names in ids for name in names]
         content |= {

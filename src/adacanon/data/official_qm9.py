@@ -12,11 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adacanon.data.official import lines_of
+from adacanon.data.official import OnProgress, counted, lines_of, silent
 from adacanon.data.qm9 import ELEMENTS, FILE, GAP, POLARIZABILITY
 from adacanon.errors import DataError, InputError
 from adacanon.files import write_whole
 from adacanon.folders import cache_folder
+
+MOLECULES, LIST = "dsgdb9nsd_*.xyz", "uncharacterized.txt"
+"""Names of the official files."""
 
 SYMBOLS = dict(zip("HCNOF", ELEMENTS, strict=True))
 SCALARS, AT_POLARIZABILITY, AT_GAP = 15, 4, 7
@@ -62,17 +65,33 @@ def import_qm9(
             ...
         adacanon.errors.DataError: no-such-folder holds no dsgdb9nsd_*.xyz. Hint: unpack dsgdb9nsd.xyz.tar.bz2 there
     """
-    files = sorted(Path(source).glob("dsgdb9nsd_*.xyz"))
+    arrays = read_qm9(Path(source), without=without, validation=validation, test=test, seed=seed)
+    file = (folder or cache_folder()) / FILE
+    write_whole(file, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
+    return file
+
+
+def read_qm9(
+    source: Path,
+    *,
+    without: str | Path | None = None,
+    validation: int = 3000,
+    test: int = 5000,
+    seed: int = 0,
+    on_progress: OnProgress = silent,
+) -> dict[str, np.ndarray]:
+    """The arrays of the file; arguments as in :func:`import_qm9`."""
+    files = sorted(source.glob(MOLECULES))
     if not files:
-        raise DataError(f"{source} holds no dsgdb9nsd_*.xyz. Hint: unpack dsgdb9nsd.xyz.tar.bz2 there")
+        raise DataError(f"{source} holds no {MOLECULES}. Hint: unpack dsgdb9nsd.xyz.tar.bz2 there")
     left_out = set() if without is None else _listed(Path(without))
     kept = [file for file in files if _number(file) not in left_out]
     if min(validation, test) < 1 or validation + test >= len(kept):
         raise InputError(f"{len(kept)} molecules have no parts of validation={validation}, test={test} and the rest")
-    molecules = [_molecule(file) for file in kept]
+    molecules = [_molecule(file) for file in counted(kept, on_progress)]
     order = np.random.default_rng(seed).permutation(len(kept))
     atoms = np.concatenate([molecule.atoms for molecule in molecules])
-    arrays = {
+    return {
         "positions": atoms[:, :3].astype(np.float32),
         "mulliken_charges": atoms[:, 3].astype(np.float32),
         "atomic_numbers": np.concatenate([molecule.numbers for molecule in molecules]).astype(np.uint8),
@@ -84,9 +103,11 @@ def import_qm9(
         "validation": order[:validation],
         "test": order[validation : validation + test],
     }
-    file = (folder or cache_folder()) / FILE
-    write_whole(file, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
-    return file
+
+
+def list_beside(folder: Path) -> Path | None:
+    """The official list of molecules that fell apart, where it lies in the folder of the molecules or beside it."""
+    return next((f for f in (folder / LIST, folder.parent / LIST) if f.is_file()), None)
 
 
 def _number(file: Path) -> int:

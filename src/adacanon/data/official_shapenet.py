@@ -9,7 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from adacanon.data.official import check_disjoint, half_precision, json_list, lines_of, table_of
+from adacanon.data.official import (
+    OnProgress,
+    check_disjoint,
+    counted,
+    half_precision,
+    json_list,
+    lines_of,
+    silent,
+    table_of,
+)
 from adacanon.data.shapenet import CATEGORIES, MOST_PARTS, PADDING, SPLITS
 from adacanon.errors import DataError
 
@@ -40,16 +49,21 @@ COLUMNS = "x y z nx ny nz part"
 Arrays = dict[str, np.ndarray]
 
 
-def shapenet_parts(folder: Path, points: int) -> Arrays:
+def shapenet_parts(folder: Path, points: int, on_progress: OnProgress = silent) -> Arrays:
     """The arrays of the benchmark: ``points`` of every shape, drawn by its name; smaller shapes repeat theirs."""
     numbers = _folders(folder / KNOWN_BY)
     lists = {split: folder / "train_test_split" / f"shuffled_{split}_file_list.json" for split in SPLITS}
     listed = {split: [_name(file, entry, numbers) for entry in json_list(file)] for split, file in lists.items()}
     check_disjoint(folder, listed)
     content: Arrays = {"category_names": np.array(list(PARTS_OF)), "category_parts": _parts()}
+    done, total = 0, sum(map(len, listed.values()))
     for split, names in listed.items():
         categories = [numbers[name.partition("/")[0]] for name in names]
-        shapes = [_shape(folder, name, kind, points) for name, kind in zip(names, categories, strict=True)]
+        pairs = list(zip(names, categories, strict=True))
+        shapes = [
+            _shape(folder, name, kind, points) for name, kind in counted(pairs, on_progress, before=done, total=total)
+        ]
+        done += len(names)
         content |= {
             f"{split}_points": np.stack([cloud for cloud, _ in shapes]),
             f"{split}_part_labels": np.stack([labels for _, labels in shapes]),

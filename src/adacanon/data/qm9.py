@@ -112,7 +112,7 @@ def load_qm9(*, folder: Path | None = None) -> QM9:
             ...
         adacanon.errors.DataError: nowhere/molecules/qm9_subset.npz is missing. Hint: set ADACANON_DATA to a folder ...
     """
-    file = imported_file(FILE, folder, make="adacanon.data.import_qm9(FOLDER_OF_XYZ_FILES)")
+    file = imported_file(FILE, folder, make="adacanon data import FOLDER --output DATA")
     with opened(file, KEYS) as arrays:
         molecules = _molecules(arrays)
         parts = [_index(arrays, part, len(molecules)) for part in PARTS]

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import DataError, UnknownNameError
+from adacanon.extras import optional
 from adacanon.folders import cache_folder, data_folder
 
 Features = Literal["labels", "attributes"]
@@ -144,7 +145,8 @@ def _holds(folder: Path, name: str) -> bool:
 
 
 def _fetch(name: str) -> None:
-    from torch_geometric.datasets import TUDataset
+    with optional(f"Fetching {name}"):
+        from torch_geometric.datasets import TUDataset
 
     try:
         TUDataset(str(cache_folder() / "TUDataset"), name)
@@ -230,7 +232,8 @@ def _one_hot(labels: np.ndarray) -> np.ndarray:
 
 
 def _split(x: np.ndarray, edges: np.ndarray, indicator: np.ndarray, y: np.ndarray) -> list[Any]:
-    from torch_geometric.data import Data
+    with optional("A data set of graphs"):
+        from torch_geometric.data import Data
 
     first_node = np.searchsorted(indicator, np.arange(len(y) + 1))
     edges = edges[:, np.argsort(indicator[edges[0]], kind="stable")]

@@ -1,17 +1,22 @@
 """What an import says to the one who asked for it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 
 from adacanon.data.importing import import_folder
 
 
-def describe_import(source: Path, output: Path, *, points: int) -> str:
+def describe_import(source: Path, output: Path, *, points: int, on_progress: Callable[[int, int], None]) -> str:
     """Import an official folder, and say what was found and how it is used."""
-    done = import_folder(source, output, points=points)
-    counts = ", ".join(f"{count} {part}" for part, count in done.counts.items())
-    lines = [f"{done.file}: {counts} shapes of {done.release}, {points} points each."]
+    done = import_folder(source, output, points=points, on_progress=on_progress)
+    each = f", {points} points each" if done.unit == "shapes" else ""
+    lines = [f"{done.file}: {_in_words(done.counts)} {done.unit} of {done.release}{each}."]
     if done.counts != done.official:
-        official = ", ".join(f"{count} {part}" for part, count in done.official.items())
-        lines.append(f"This is not the whole release, which has {official} shapes.")
+        lines.append(f"This is not the whole release, which has {_in_words(done.official)} {done.unit}.")
+    lines += [done.remark] * bool(done.remark)
     return "\n".join([*lines, f"To use it: export ADACANON_DATA={quote(str(output.resolve()))}"])
+
+
+def _in_words(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {part}" for part, count in counts.items())
