@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from adacanon.data.convex_shapes import ConvexShapes, hexagons, rectangles, triangles, turns
+from adacanon.data.draws import Draws
 from adacanon.errors import InputError, ShapeError
 
 SCENE_CLASSES = ("background", "wall", "roof", "door", "body", "lid")
@@ -109,7 +110,7 @@ def random_scenes(samples: int, *, generator: torch.Generator) -> Scenes:
     """
     if samples < 1:
         raise InputError(f"samples must be a positive number of scenes, got {samples}")
-    draws = _Draws(samples, generator)
+    draws = Draws(samples, generator)
     ground, direction = draws.between(0.3, 0.7), draws.between(0, 2 * math.pi)
     third = 2 * math.pi / 3
     layers = [_stone(draws, ground), _beam(draws, ground)]
@@ -121,29 +122,19 @@ def random_scenes(samples: int, *, generator: torch.Generator) -> Scenes:
     return Scenes(tuple(layers), ground, torch.cat([frequency, phase, height], -1))
 
 
-@dataclass(frozen=True)
-class _Draws:
-    """Numbers for some scenes, from one stream."""
-
-    samples: int
-    generator: torch.Generator
-
-    def between(self, low: float, high: float, *more: int) -> Tensor:
-        return low + (high - low) * torch.rand(self.samples, *more, generator=self.generator)
-
-    def greys(self, ground: Tensor) -> tuple[Tensor, Tensor]:
-        """Two that differ from the background by 0.2 or more, and from each other by 0.1; either may be the darker."""
-        near, far = ground + self.between(0.2, 0.45), ground + self.between(0.55, 0.8)
-        swapped = self.between(0, 1) < 0.5
-        return torch.where(swapped, far, near) % 1, torch.where(swapped, near, far) % 1
+def _greys(draws: Draws, ground: Tensor) -> tuple[Tensor, Tensor]:
+    """Two that differ from the background by 0.2 or more, and from each other by 0.1; either may be the darker."""
+    near, far = ground + draws.between(0.2, 0.45), ground + draws.between(0.55, 0.8)
+    swapped = draws.chance(0.5)
+    return torch.where(swapped, far, near) % 1, torch.where(swapped, near, far) % 1
 
 
-def _house(draws: _Draws, ground: Tensor, centre: Tensor) -> list[Layer]:
+def _house(draws: Draws, ground: Tensor, centre: Tensor) -> list[Layer]:
     """A wall with a roof upon it and a door at its foot, which has the grey of the roof."""
     width, wall, roof = draws.between(0.52, 0.72), draws.between(0.36, 0.52), draws.between(0.28, 0.4)
     door, height = width * draws.between(0.4, 0.55), wall * draws.between(0.5, 0.7)
     foot, aside = -(wall + roof) / 2, (width - door) / 2 * draws.between(-0.7, 0.7)
-    wall_grey, other_grey = draws.greys(ground)
+    wall_grey, other_grey = _greys(draws, ground)
     tilt = draws.between(-TILT, TILT)
     parts = (
         (rectangles(torch.zeros_like(wall), foot + wall / 2, width, wall), wall_grey, WALL),
@@ -153,27 +144,27 @@ def _house(draws: _Draws, ground: Tensor, centre: Tensor) -> list[Layer]:
     return [Layer(shapes.placed(centre, tilt), grey, label) for shapes, grey, label in parts]
 
 
-def _chest(draws: _Draws, ground: Tensor, centre: Tensor) -> list[Layer]:
+def _chest(draws: Draws, ground: Tensor, centre: Tensor) -> list[Layer]:
     """Two equal halves, one upon the other."""
     width, half, zero = draws.between(0.4, 0.54), draws.between(0.24, 0.32), torch.zeros(draws.samples)
     tilt = draws.between(-TILT, TILT)
-    parts = zip((-half / 2, half / 2), draws.greys(ground), (BODY, LID), strict=True)
+    parts = zip((-half / 2, half / 2), _greys(draws, ground), (BODY, LID), strict=True)
     return [Layer(rectangles(zero, y, width, half).placed(centre, tilt), grey, label) for y, grey, label in parts]
 
 
-def _stone(draws: _Draws, ground: Tensor) -> Layer:
+def _stone(draws: Draws, ground: Tensor) -> Layer:
     return _lying(draws, ground, hexagons(draws.between(0.14, 0.26)))
 
 
-def _beam(draws: _Draws, ground: Tensor) -> Layer:
+def _beam(draws: Draws, ground: Tensor) -> Layer:
     zero = torch.zeros(draws.samples)
     return _lying(draws, ground, rectangles(zero, zero, draws.between(0.3, 0.6), draws.between(0.08, 0.16)))
 
 
-def _lying(draws: _Draws, ground: Tensor, shapes: ConvexShapes) -> Layer:
+def _lying(draws: Draws, ground: Tensor, shapes: ConvexShapes) -> Layer:
     """Anywhere, at any angle."""
     centre = _polar(draws.between(0.1, 0.85), draws.between(0, 2 * math.pi))
-    return Layer(shapes.placed(centre, draws.between(0, 2 * math.pi)), draws.greys(ground)[0], BACKGROUND)
+    return Layer(shapes.placed(centre, draws.between(0, 2 * math.pi)), _greys(draws, ground)[0], BACKGROUND)
 
 
 def _polar(radius: Tensor, direction: Tensor) -> Tensor:

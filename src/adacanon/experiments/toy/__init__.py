@@ -1,1 +1,1 @@
-"""Tables on the grid signal orientation task, and the demo."""
+"""Tables on the grid signal orientation task, and its part of the demo."""
