@@ -37,6 +37,44 @@ class Marks(nn.Module):
         return 9 * images.mean(1).flatten(1)[:, : self.classes]
 
 
+NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+class NamedMarks(Marks):
+    """Knows what its outputs are called."""
+
+    def __init__(self, names: tuple[str, ...] = NUMERALS) -> None:
+        super().__init__(len(names))
+        self.class_names = list(names)
+
+
+class Permuted(nn.Module):
+    """The twelve classes in the order of their numbers as text: 0, 1, 10, 11, 2, ..."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return Marks(12)(images)[:, sorted(range(12), key=str)]
+
+
+def named_ten() -> nn.Module:
+    return NamedMarks()
+
+
+def named_other() -> nn.Module:
+    return NamedMarks(("cero", *NUMERALS[1:]))
+
+
+def text_order() -> nn.Module:
+    return Permuted()
+
+
+def needs_arguments(classes: int, *, width: int, depth: int = 2) -> nn.Module:
+    return Marks(classes)
+
+
+def fails() -> nn.Module:
+    return Marks({}["no such key"])
+
+
 def ten() -> nn.Module:
     return Marks(10)
 
@@ -54,6 +92,18 @@ def mark(label: int) -> Tensor:
 
 def half() -> nn.Module:
     return Half()
+
+
+class Tall(nn.Module):
+    """How far clouds (samples, points, 3) reach along the last axis against the first."""
+
+    def forward(self, points: Tensor) -> Tensor:
+        reach = points.amax(1) - points.amin(1)
+        return torch.stack([reach[:, 0], reach[:, 2]], 1)
+
+
+def tall() -> nn.Module:
+    return Tall()
 
 
 def colour() -> nn.Module:

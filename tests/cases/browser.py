@@ -53,18 +53,22 @@ class Browser:
 
 
 @contextmanager
-def browser(profile: Path, *, width: int = 1200, height: int = 900) -> Iterator[Browser]:
-    """A browser with a profile of its own, that ends with the context."""
+def browser(profile: Path, *, width: int = 1200, height: int = 900, phone: bool = False) -> Iterator[Browser]:
+    """A browser with a profile of its own, that ends with the context; as on a ``phone`` of any width, where a window
+    cannot be narrower than 500 pixels.
+    """
     assert CHROMIUM is not None
     assert DRIVER is not None
     with subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as driver:
         try:
             assert driver.stdout is not None
             port = next(m[1] for line in driver.stdout if (m := re.search(r"started successfully on port (\d+)", line)))
-            options = {
+            options: dict[str, Any] = {
                 "binary": CHROMIUM,
                 "args": [*FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"],
             }
+            if phone:
+                options["mobileEmulation"] = {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 1}}
             wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
             root = f"http://127.0.0.1:{port}"
             answer = _call("POST", f"{root}/session", {"capabilities": {"alwaysMatch": wanted}})

@@ -3,7 +3,6 @@
 import io
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from adacanon.reports.gallery import Gallery, draw, page
 from adacanon.runs.run import Run
 from adacanon.spaces import SO3
 from adacanon.training.loop import TrainingControl
-from cases.browser import CHROMIUM, DRIVER, MISSING, Browser, browser
+from cases.browser import Browser
 from cases.small_clouds import POINTS, small_modelnet
 
 COUNT = 7
@@ -79,14 +78,6 @@ return [box.x + box.width / 2, box.y + box.height / 2];
 NEXT_FRAME = "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));"
 QUARTER = 100 * math.pi / 2
 """Pixels of a quarter of a turn."""
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip(MISSING)
-    with browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from adacanon.errors import DataError
+from adacanon.errors import MissingPackageError
 from adacanon.reports.pictures import data_address, figure_bytes, image_bytes, new_figure
 
 
@@ -46,7 +46,7 @@ class TestFigures:
 
     def test_without_matplotlib_the_hint_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-        with pytest.raises(DataError, match=r"matplotlib.*adacanon\[experiments\]"):
+        with pytest.raises(MissingPackageError, match=r"matplotlib.*adacanon\[experiments\]"):
             new_figure(1, 1)
 
 

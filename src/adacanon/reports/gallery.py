@@ -1,18 +1,16 @@
 """Clouds before and after canonicalization: what the picture and the page of them show."""
 
-import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
+from adacanon.reports.packed import packed_bytes, packed_coordinates
 from adacanon.reports.pages import render
 from adacanon.reports.pictures import figure_bytes, new_figure
 
 COLUMNS = 5
-WHOLE = 2**15 - 1
-"""Coordinates are stored in 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,7 @@ class Gallery:
         before: a few words on the clouds as given.
         after: a few words on the canonical forms.
         legend: what the smallest and the largest shade mean.
+        names: words below the clouds on the page, as given and in their canonical forms; none if left out.
     """
 
     title: str
@@ -40,6 +39,7 @@ class Gallery:
     before: str
     after: str
     legend: tuple[str, str]
+    names: tuple[Sequence[str], Sequence[str]] = ((), ())
 
 
 def page(gallery: Gallery) -> str:
@@ -52,7 +52,7 @@ def page(gallery: Gallery) -> str:
         "after": gallery.after,
         "lowest": lowest,
         "highest": highest,
-        "data": _data(gallery),
+        "data": encoded(gallery.clouds, gallery.rotations, gallery.shades, gallery.camera, names=gallery.names),
     }
     return render("gallery.html", values)
 
@@ -85,15 +85,24 @@ def _cloud(axis: Any, cloud: Tensor, shades: Tensor) -> None:
     axis.set_aspect("equal")
 
 
-def _data(gallery: Gallery) -> dict[str, Any]:
-    """Coordinates and shades as base64, little-endian, rotations and camera as lists of rows."""
-    coordinates = (gallery.clouds.clamp(-1, 1) * WHOLE).round().to(torch.int16)
-    shades = (gallery.shades.clamp(0, 1) * 255).round().to(torch.uint8)
+def encoded(
+    clouds: Tensor,
+    rotations: Tensor,
+    shades: Tensor,
+    camera: Tensor,
+    *,
+    names: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> dict[str, Any]:
+    """Clouds as the script of a page reads them, and as a record keeps them; arguments as in :class:`Gallery`.
+
+    Coordinates and shades are base64, little-endian, rotations and camera lists of rows.
+    """
     return {
-        "clouds": len(gallery.clouds),
-        "points": gallery.clouds.shape[1],
-        "coordinates": base64.b64encode(coordinates.numpy().astype("<i2").tobytes()).decode(),
-        "shades": base64.b64encode(shades.numpy().tobytes()).decode(),
-        "rotations": gallery.rotations.double().flatten(1).tolist(),
-        "camera": gallery.camera.double().flatten().tolist(),
+        "clouds": len(clouds),
+        "points": clouds.shape[1],
+        "coordinates": packed_coordinates(clouds),
+        "shades": packed_bytes((shades.clamp(0, 1) * 255).round()),
+        "rotations": rotations.double().flatten(1).tolist(),
+        "camera": camera.double().flatten().tolist(),
+        "names": [list(words) for words in names],
     }

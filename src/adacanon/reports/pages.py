@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from adacanon.extras import optional
+from adacanon.reports.colours import PALETTE, RAMP
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def render(template: str, values: Mapping[str, object]) -> str:
@@ -20,8 +25,11 @@ def render(template: str, values: Mapping[str, object]) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    return Environment(
+def _environment() -> "Environment":
+    with optional("A page"):
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
         loader=PackageLoader("adacanon.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -29,3 +37,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals.update(ramp=RAMP, palette=PALETTE)
+    return environment

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from adacanon.errors import DataError
+from adacanon.extras import optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,10 +22,8 @@ SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "adacanon"}
 
 def new_figure(width: float, height: float) -> "Figure":
     """An empty figure of so many inches, whose parts make room for each other."""
-    try:
+    with optional("A picture"):
         from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise DataError('Pictures need matplotlib. Hint: pip install "adacanon[experiments]"') from error
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -44,7 +42,8 @@ def image_bytes(image: Tensor) -> bytes:
 
     One or three channels are shown as they are; of any other number, the mean.
     """
-    from PIL import Image
+    with optional("A picture of an image"):
+        from PIL import Image
 
     if image.shape[0] not in (1, 3):
         image = image.mean(0, keepdim=True)
