@@ -1,6 +1,7 @@
 """Loading a network by name or from a file, and that no file is executed unless it is trusted."""
 
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ class TestImportPath:
     ) -> None:
         (tmp_path / "lacking.py").write_text("import a_package_that_is_not_there")
         monkeypatch.syspath_prepend(tmp_path)
-        with pytest.raises(ModuleNotFoundError, match="a_package_that_is_not_there"):
+        with pytest.raises(InputError, match=r"a_package_that_is_not_there.*lacking\.py, line 1: import a_pack"):
             load_model("lacking:network")
 
     def test_weights_are_loaded_into_it_and_those_of_another_architecture_refused(self, tmp_path: Path) -> None:
@@ -69,6 +70,67 @@ class TestImportPath:
         assert torch.equal(network.layer.weight, theirs.layer.weight)
         with pytest.raises(DataError, match=r"another architecture than Half: 2 unexpected \(layer.weight"):
             load_model("cases.brought_models:half", weights=tmp_path / "weights.pth")
+
+
+class TestPythonFiles:
+    def saved(self, folder: Path, text: str) -> Path:
+        (folder / "my models.py").write_text(text)
+        return folder / "my models.py"
+
+    def test_a_function_of_a_file_and_what_lies_beside_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        (tmp_path / "lying_beside.py").write_text("WIDTH = 5")
+        text = (
+            "from dataclasses import dataclass\nimport torch\nfrom lying_beside import WIDTH\n\n"
+            "@dataclass\nclass Settings:\n    width: int = WIDTH\n\n"
+            "def network():\n    return torch.nn.Linear(Settings().width, 2)\n"
+        )
+        network = load_model(f"{self.saved(tmp_path, text)}:network")
+        assert isinstance(network, nn.Linear)
+        assert (network.in_features, network.training) == (5, False)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("import torch\n\nx = 1 / 0\n", r"ZeroDivisionError: .*models\.py, line 3: x = 1 / 0"),
+            ("def network(:\n", r"SyntaxError: .*models\.py, line 1"),
+            (
+                "import torch\ndef network():\n    return torch.nn.Linear(2)\n",
+                r"TypeError: .*models\.py, line 3: return",
+            ),
+            ("raise KeyError('x')", r"KeyError: 'x' \(.*models\.py, line 1"),
+            ("import a_package_that_is_not_there", r"ModuleNotFoundError: .*models\.py, line 1: import a_pack"),
+        ],
+    )
+    def test_errors_in_the_file_name_their_line(
+        self, text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        with pytest.raises(InputError, match=message):
+            load_model(f"{self.saved(tmp_path, text)}:network")
+
+    def test_a_file_without_a_function_and_one_that_is_missing(self, tmp_path: Path) -> None:
+        file = self.saved(tmp_path, "")
+        with pytest.raises(UnknownNameError, match=r"Hint: adacanon doctor .*my models\.py:function"):
+            load_model(str(file))
+        with pytest.raises(UnknownNameError, match="has no network"):
+            load_model(f"{file}:network")
+        with pytest.raises(DataError, match=r"none\.py is missing"):
+            load_model(f"{tmp_path / 'none.py'}:network")
+
+    def test_a_function_that_needs_arguments(self) -> None:
+        with pytest.raises(
+            InputError, match=r"needs arguments \(classes, width\), expected a function without any. Hint"
+        ):
+            load_model("cases.brought_models:needs_arguments")
+        with pytest.raises(InputError, match=r"needs arguments \(classes\)"):
+            load_model("cases.brought_models:Marks")
+
+    def test_a_function_that_fails_says_where(self) -> None:
+        with pytest.raises(InputError, match=r"KeyError: 'no such key' \(.*brought_models\.py, line \d+: return Marks"):
+            load_model("cases.brought_models:fails")
 
 
 class TestFiles:

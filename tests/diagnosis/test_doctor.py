@@ -18,17 +18,18 @@ import adacanon
 from adacanon import Canonicalized, GridSearch
 from adacanon.cli import main
 from adacanon.diagnosis.candidates import applicable, families_of_images, ordered_candidates
-from adacanon.diagnosis.examination import CANDIDATES
-from adacanon.diagnosis.readings import order_of, reading
+from adacanon.diagnosis.order import order_of
+from adacanon.diagnosis.readings import answers, reading
+from adacanon.diagnosis.rules import CANDIDATES
 from adacanon.errors import InputError, ScoreError, ShapeError, UnknownNameError
 from adacanon.images import Rotations, Windows
 from adacanon.points import Rotations as CloudRotations
-from adacanon.reports.doctor_page import verdict, warning
+from adacanon.reports.doctor_page import cautions, verdict
 from adacanon.spaces import SO3, Box, Circle, Finite
-from cases.brought_models import Half, colour, half, halves, mark, twelve
+from cases.brought_models import NUMERALS, Half, colour, half, halves, mark, twelve
 from cases.networks import cloud_network, clouds
 
-TEN = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+TEN = list(NUMERALS)
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +41,16 @@ def diagnosis() -> adacanon.diagnosis.Diagnosis:
 
 class TestMeasures:
     def test_the_search_is_that_of_the_canonicalized_network(self) -> None:
-        """On the same transformed inputs, for every K; the network has no symmetry that would make scores tie."""
+        """On the same transformed inputs, for every K and temperature; no symmetry of the network makes scores tie."""
         images, labels = halves()
         family, network = Rotations("reflection"), linear()
         finding = adacanon.doctor(network, [(images, labels)], families=["rotation"]).findings[0]
         angles = Circle().sample(len(images), generator=torch.Generator().manual_seed(0))
         moved = family.transform(family.prepare(images), angles, torch.arange(len(images)))
-        for searched in finding.searched:
-            model = Canonicalized(network, family, GridSearch(searched.candidates)).eval()
+        assert len(finding.softened) == 3 * 4
+        for searched in (*finding.searched, *finding.softened):
+            search, temperature = GridSearch(searched.candidates), searched.temperature
+            model = Canonicalized(network, family, search, temperature=temperature).eval()
             hits = (model(moved).argmax(1) == labels).double().mean()
             assert searched.transformed.accuracy == pytest.approx(100 * float(hits))
             hits = (model(images).argmax(1) == labels).double().mean()
@@ -81,20 +84,21 @@ class TestMeasures:
         self, diagnosis: adacanon.diagnosis.Diagnosis
     ) -> None:
         for finding, figures in zip(diagnosis.findings, diagnosis.as_json()["findings"], strict=True):
-            best = max(finding.searched[1:], key=lambda searched: searched.recovered)
-            text = verdict(figures)
-            assert f"{best.recovered:.1f} ± {best.recovered_error:.1f} points" in text
-            assert text.endswith(f"costs {best.cost:.1f} ± {best.cost_error:.1f} points on inputs as given.")
-            assert escape(text) in diagnosis.page()
-            alone = verdict({**figures, "searched": figures["searched"][:1]})
-            assert alone.endswith("points).")
+            choice, text = finding.choice, verdict(figures)
+            assert choice is not None
+            assert f"brought back {choice.recovered:+.1f} ± {choice.recovered_error:.1f} points" in text
+            assert f"cost {choice.cost:+.1f} ± {choice.cost_error:.1f} points" in text
+            assert f"{choice.plain_as_given:.1f} % alone, {choice.wrapped_as_given:.1f} % wrapped" in text
+            assert f"{choice.plain_transformed:.1f} % alone, {choice.wrapped_transformed:.1f} % wrapped" in text
+            assert text.endswith(finding.advice.reason)
+            assert escape(finding.advice.reason) in diagnosis.page()
 
     def test_a_network_that_knows_the_symmetry_needs_nothing(self) -> None:
         images, labels = halves(12)
         found = adacanon.doctor(half(), [(images, labels)], families=["reflection"])
         (finding,) = found.findings
         assert (finding.fall, finding.changed) == (0, 0)
-        assert "no fall beyond chance" in verdict(found.as_json()["findings"][0])
+        assert "does not fall beyond chance" in verdict(found.as_json()["findings"][0])
         assert [s.passes for s in finding.searched] == [1, 2, 2, 2]
 
     def test_probabilities_are_told_from_logits_and_ranked_alike(self, diagnosis: adacanon.diagnosis.Diagnosis) -> None:
@@ -182,7 +186,7 @@ class TestOrderOfClasses:
     def test_the_right_order_gives_no_warning(self) -> None:
         found = self.examined(list(range(12)))
         assert (found.alone.accuracy, found.order.reordered, found.order.doubtful) == (100, 100, False)
-        assert warning(found.as_json()) == ""
+        assert cautions(found.as_json(), serious=True) == []
         assert 'class="warning"' not in found.page()
 
     @pytest.mark.parametrize(
@@ -197,34 +201,37 @@ class TestOrderOfClasses:
         assert found.alone.accuracy == pytest.approx(100 * right / 12)
         assert found.order.doubtful
         assert found.order.reordered == 100
-        text = warning(found.as_json())
-        assert f"accuracy is {100 * right / 12:.1f} %" in text
-        assert "chance is 8.3 ± 1.3 % for 12 classes and 480 samples" in text
-        assert "accuracy would be 100.0 %" in text
-        assert f'<p class="warning" role="alert"><strong>Warning.</strong> {escape(text)}</p>' in found.page()
-        assert "no fall beyond chance" not in found.page()
+        texts = cautions(found.as_json(), serious=True)
+        (text,) = [text for text in texts if "would be" in text]
+        assert f"would be 100.0 % instead of {100 * right / 12:.1f} %" in text
+        outputs = [str(order[output]) for output in range(12)]
+        assert f"labels that fit best, in the order of the outputs: {' '.join(outputs)}." in text
+        assert ("order as text" in text) == (right == 2)
+        for text in texts:
+            assert f'<p class="warning" role="alert"><strong>Warning.</strong> {escape(text)}</p>' in found.page()
+        assert {finding.advice.recommendation for finding in found.findings} == {"check first"}
 
     def test_guessing_is_at_chance_and_little_better_is_not(self) -> None:
         generator = torch.Generator().manual_seed(0)
         labels = torch.randint(10, (1000,), generator=generator)
         scores = torch.rand(1000, 10, generator=generator)
-        guess = order_of(scores, labels)
+        guess = order_of(scores.argmax(1), labels, classes=10)
         assert guess.doubtful
         assert guess.chance == 10
         assert guess.chance_error == pytest.approx(100 * math.sqrt(0.1 * 0.9 / 1000))
         scores[torch.arange(200), labels[:200]] += 1
-        assert not order_of(scores, labels).doubtful
+        assert not order_of(scores.argmax(1), labels, classes=10).doubtful
 
     def test_chance_is_the_mean_over_all_orders_however_classes_are_shared_out(self) -> None:
         labels, predicted = torch.tensor([0, 0, 0, 0, 1, 2]), torch.tensor([0, 0, 1, 0, 1, 0])
         orders = torch.tensor(list(itertools.permutations(range(3))))
         mean = (orders[:, predicted] == labels).double().mean()
-        assert order_of(nn.functional.one_hot(predicted, 3).double(), labels).chance == pytest.approx(100 * float(mean))
+        assert order_of(predicted, labels, classes=3).chance == pytest.approx(100 * float(mean))
 
     def test_samples_of_one_class_alone_are_no_reason_to_doubt(self) -> None:
         """Every output comes with that class; but only one can stand for it."""
         predicted = torch.tensor([3] * 40 + [0, 1, 2, 4, 5, 6] * 10)
-        found = order_of(nn.functional.one_hot(predicted, 10).double(), torch.full((100,), 3))
+        found = order_of(predicted, torch.full((100,), 3), classes=10)
         assert (found.reordered, found.doubtful) == (40, False)
 
 
@@ -233,7 +240,7 @@ class TestReadings:
         generator = torch.Generator().manual_seed(1)
         scores = 2 * torch.randn(500, 3, generator=generator)
         labels = torch.randint(3, (500,), generator=generator)
-        found = reading(scores, labels)
+        found = reading(answers(scores), labels)
         probabilities = scores.double().softmax(1).numpy()
         bins: dict[int, list[tuple[float, float]]] = {}
         for row, label in zip(probabilities, labels.tolist(), strict=True):
@@ -247,7 +254,7 @@ class TestReadings:
 
     def test_a_perfectly_calibrated_classifier_has_no_error(self) -> None:
         scores = torch.tensor([[0.75, 0.25]]).log().expand(4, 2)
-        assert reading(scores, torch.tensor([0, 0, 0, 1])).calibration_error == pytest.approx(0, abs=1e-5)
+        assert reading(answers(scores), torch.tensor([0, 0, 0, 1])).calibration_error == pytest.approx(0, abs=1e-5)
 
 
 class TestCandidates:
@@ -297,8 +304,24 @@ class TestRefuses:
             self.examined(colour(), *halves(4))
 
     @pytest.mark.parametrize(
+        ("network", "channels", "message"),
+        [
+            (nn.Conv2d(1, 2, 3), 3, "first layer takes 1 channels, --channels 1"),
+            (nn.Sequential(nn.Flatten(), nn.Linear(64, 2)), 3, "takes 64 numbers, such as --channels 1 --size 8"),
+            (nn.Sequential(nn.Flatten(), nn.Linear(192, 2)), 1, "takes 192 numbers, such as --channels 3 --size 8"),
+            (nn.Sequential(nn.Flatten(), nn.Linear(49, 2)), 1, "takes 49 numbers, such as --channels 1 --size 7"),
+            (lambda x: x.view(-1, 5, 7), 1, "images have 1 channels; --channels 1 or 3 changes that, and --size"),
+        ],
+    )
+    def test_the_option_that_helps_is_named(self, network: object, channels: int, message: str) -> None:
+        images, labels = halves(4)
+        with pytest.raises(InputError, match=message):
+            self.examined(network, images.expand(-1, channels, -1, -1), labels)
+
+    @pytest.mark.parametrize(
         ("network", "message"),
         [
+            (lambda x: half()(x)[:, :1], "one score for each class, got a single one"),
             (lambda x: x, r"scores of shape \(4, classes\), got \(4, 1, 8, 8\)"),
             (lambda x: {"logits": x}, "got dict"),
             (lambda x: torch.full((4, 2), math.nan), "NaN"),
@@ -348,7 +371,7 @@ class TestCommand:
         words = ["doctor", "cases.brought_models:half", "--data", str(data), "--output", str(tmp_path / "out")]
         assert main([*words, "--families", "rotation,reflection", "--limit", "30", "--threads", "1"]) == 0
         printed = capsys.readouterr().out
-        assert "rotation: Accuracy goes from 100.0 %" in " ".join(printed.split())
+        assert "rotation: Transformed inputs take the network alone from 100.0 %" in " ".join(printed.split())
         figures = json.loads((tmp_path / "out" / "doctor.json").read_text())
         assert figures["samples"] == 30
         assert [finding["family"] for finding in figures["findings"]] == ["rotation", "reflection"]
@@ -364,6 +387,14 @@ class TestCommand:
             (TEN, ["cases.brought_models:ten", "--classes", *TEN], "zero → 0, one → 1, two → 2"),
             (TEN, ["cases.brought_models:ten", "--classes", ",".join(TEN)], "zero → 0, one → 1, two → 2"),
             (["two", "seven"], ["cases.brought_models:ten", "--classes", *TEN], "seven → 7, eight → 8, nine → 9"),
+            (TEN, ["cases.brought_models:named_ten"], "order was taken from the network itself, its class_names."),
+            (["two", "seven"], ["cases.brought_models:named_ten"], "Note: 8 of 10 classes have no samples: zero, one"),
+            (TEN, ["cases.brought_models:ten", "--classes", "LISTED"], "The order was taken from the file"),
+            (
+                [str(number) for number in range(12)],
+                ["cases.brought_models:text_order", "--classes", *sorted(map(str, range(12)))],
+                "0 → 0, 1 → 1, 10 → 2, 11 → 3, 2 → 4",
+            ),
         ],
     )
     def test_a_perfect_network_is_perfect_whatever_its_folders_are_called(
@@ -382,6 +413,8 @@ class TestCommand:
             (folder / "data" / name).mkdir(parents=True)
             for number in range(8):
                 Image.fromarray(pixels).save(folder / "data" / name / f"{number}.png")
+        (folder / "names.txt").write_text("\n".join(TEN))
+        words = [str(folder / "names.txt") if word == "LISTED" else word for word in words]
         options = ["--families", "reflection", "--candidates", "1", "2", "--threads", "1"]
         return main(["doctor", *words, "--data", str(folder / "data"), *options, "--output", str(folder / "out")])
 
@@ -391,8 +424,50 @@ class TestCommand:
         assert self.examined(TEN, ["cases.brought_models:ten"], tmp_path) == 0
         printed = " ".join(capsys.readouterr().out.split())
         assert "eight → 0, five → 1, four → 2" in printed
-        assert "Warning: On inputs as given, accuracy is 10.0 %, not above chance" in printed
-        assert "no fall beyond chance" not in printed
+        assert "Warning: On inputs as given, accuracy is 10.0 %. That cannot be told from always answering" in printed
+        assert f"The order that fits best: --classes {' '.join(TEN)}." in printed
+        assert "Recommended: check first" in printed
+
+    def test_a_network_in_the_order_of_text_gets_a_warning_that_names_this_order(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.examined([str(number) for number in range(12)], ["cases.brought_models:text_order"], tmp_path) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "would be 100.0 % instead of 16.7 %" in printed
+        assert "The order that fits best: --classes 0 1 10 11 2 3 4 5 6 7 8 9. That is their order as text" in printed
+        figures = json.loads((tmp_path / "out" / "doctor.json").read_text())
+        assert [caution["about"] for caution in figures["cautions"] if caution["serious"]] == ["order"]
+        assert figures["order"]["outputs"] == [0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9]
+        assert figures["findings"][0]["advice"]["recommendation"] == "check first"
+
+    def test_folders_that_the_network_does_not_name_are_refused(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.examined(TEN, ["cases.brought_models:named_other"], tmp_path) == 2
+        told = capsys.readouterr().err
+        assert "got also zero; named without data: cero" in told
+        assert "The names of the classes were taken from the network itself, its class_names." in told
+
+    def test_a_stated_accuracy_that_is_missed_gets_a_warning(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = ["cases.brought_models:ten", "--stated-accuracy", "0.93"]
+        assert self.examined(TEN, words, tmp_path) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "far below the stated 93.0 %. Check the order of classes (--classes)" in printed
+
+    def test_clouds_in_a_folder_are_examined(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for number, name in enumerate(("flat", "tall") * 3):
+            (tmp_path / "data" / name).mkdir(parents=True, exist_ok=True)
+            corners = f"OFF 3 1 0\n0 0 0\n{1 + number} 0 0\n0 1 {5 * (name == 'tall')}\n3 0 1 2\n"
+            (tmp_path / "data" / name / f"{number}.off").write_text(corners)
+        words = ["doctor", "cases.brought_models:tall", "--data", str(tmp_path / "data"), "--threads", "1"]
+        options = ["--points", "20", "--faces", "--normalise", "--candidates", "1", "4"]
+        assert main([*words, *options, "--output", str(tmp_path / "out")]) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "Inputs: 20 points of every mesh, drawn from its faces uniformly by area; every cloud was" in printed
+        assert json.loads((tmp_path / "out" / "doctor.json").read_text())["shape"] == [20, 3]
+        assert "scaled to radius 1" in (tmp_path / "out" / "index.html").read_text()
 
     def test_fewer_folders_than_classes_need_names(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.examined(["two", "seven"], ["cases.brought_models:ten"], tmp_path) == 2
@@ -411,6 +486,9 @@ class TestCommand:
             (["cases.brought_models:colour", "--data", "DATA"], "--channels 3"),
             (["cases.brought_models:half", "--data", "DATA", "--families", "turning"], "got turning"),
             (["no.module:half", "--data", "DATA"], "There is no module no.module"),
+            (["cases.brought_models:half", "--data", "DATA", "--classes", "none.txt"], "none.txt is missing. Hint"),
+            (["cases.brought_models:half", "--data", "DATA", "--stated-accuracy", "93"], "Hint: 0.93 for 93 %"),
+            (["cases.brought_models:half", "--data", "DATA", "--temperatures", "-1"], "from 0 to infinity, got [-1.0]"),
         ],
     )
     def test_what_does_not_fit_gets_a_message_and_exit_code_two(

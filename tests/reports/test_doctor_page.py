@@ -14,6 +14,7 @@ from adacanon.data.images import load_images
 from adacanon.images import Preprocessing, ResNet18, load_weights
 from adacanon.reports.doctor_charts import AFTER, BEFORE, GIVEN, percent_ticks
 from cases.brought_models import half, halves
+from cases.browser import CHROMIUM, DRIVER, MISSING, browser
 from cases.chromium import measured, screenshot
 from cases.networks import cloud_network, clouds
 
@@ -28,7 +29,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class TestInABrowser:
     def test_all_plots_and_pictures_are_drawn_and_nothing_is_fetched(self, page: Path, tmp_path: Path) -> None:
         found = measured(page, tmp_path)
-        assert len(found["plots"]) == 6  # three for each family
+        assert len(found["plots"]) == 8  # four for each family
         for plot in found["plots"]:
             assert min(plot["sizes"]) > 150
             assert len(plot["series"]) >= 2
@@ -47,8 +48,18 @@ class TestInABrowser:
             names = [text for text, _ in plot["texts"] if f" {text}: " in plot["text"]]
             assert len(names) == len(plot["series"])
 
-    def test_nothing_is_wider_than_a_phone(self, page: Path, tmp_path: Path) -> None:
-        assert measured(page, tmp_path, width=500)["overflow"] <= 0
+    @pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=MISSING)
+    def test_on_a_phone_everything_is_drawn_nothing_is_too_wide_and_the_console_is_silent(
+        self, page: Path, tmp_path: Path
+    ) -> None:
+        with browser(tmp_path / "profile", width=390, height=844, phone=True) as opened:
+            opened.open(page)
+            assert opened.run("return innerWidth") == 390
+            assert opened.run("return document.documentElement.scrollWidth") <= 390
+            drawn = opened.run("return [...document.images].map(i => [i.complete, i.naturalWidth, i.offsetWidth])")
+            assert len(drawn) == 2 * (4 + 6 * 3)
+            assert all(complete and natural > 0 and 30 < width <= 390 for complete, natural, width in drawn)
+            assert opened.errors() == []
 
     def test_the_lines_have_their_colours_on_the_screen(self, page: Path, tmp_path: Path) -> None:
         pixels = np.asarray(Image.open(screenshot(page, tmp_path)).convert("RGB")).astype(int)
@@ -61,7 +72,7 @@ class TestInABrowser:
         network = cloud_network(dtype=torch.float32)
         found = adacanon.doctor(network, [(clouds(9, dtype=torch.float32), torch.arange(9) % 3)], candidates=(1, 4))
         drawn = measured(found.save(tmp_path / "clouds")[0], tmp_path)
-        assert len(drawn["plots"]) == 3
+        assert len(drawn["plots"]) == 4
         assert len(drawn["clouds"]) == 6 * 3
         assert all(min(sizes) > 50 for sizes in drawn["clouds"])
 
@@ -86,7 +97,7 @@ class TestInABrowser:
             class_names=data.class_names,
         )
         drawn = measured(found.save(tmp_path / "page")[0], tmp_path)
-        assert len(drawn["plots"]) == 6
+        assert len(drawn["plots"]) == 8
         assert all(min(plot["sizes"]) > 150 and max(plot["series"]) > 50 for plot in drawn["plots"])
         assert [natural[:2] for natural in drawn["pictures"]] == [[32, 32]] * 36
 

@@ -12,11 +12,12 @@ from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, report
 from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.data_sets import clouds, graphs
 from adacanon.files import write_whole
+from adacanon.reports.paired import Comparison, comparison_html, comparison_markdown
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
-from adacanon.reports.terminal import Progress, show_data_sets, show_progress, show_summary
+from adacanon.reports.terminal import Progress, show_comparison, show_data_sets, show_progress, show_summary
 from adacanon.runs.run import Run
-from adacanon.runs.runner import run_missing, summary_of
+from adacanon.runs.runner import comparison_of, run_missing, summary_of
 from adacanon.runs.table import Table, records_by_row
 from adacanon.runs.tuning import TRIALS, tune
 
@@ -106,7 +107,7 @@ class Tune:
 
 @dataclass(frozen=True)
 class Report:
-    """Show a table from its records: the paper's figures beside ours."""
+    """Show a table from its records: the paper's figures beside ours, or one row against the others."""
 
     table: tyro.conf.Positional[str]
     """Name of the table, see ``adacanon list``."""
@@ -118,6 +119,9 @@ class Report:
     """This many splits per cell instead of the table's own number."""
     preset: Preset | None = None
     """Whose runs are shown, ``cpu`` by default; some tables have one preset only."""
+    against: str = ""
+    """Instead of the table, this row minus each of the others: the mean of the differences over the splits that both
+    have, with its standard error."""
     format: Literal["terminal", "markdown", "html", "json"] = "terminal"
     """What to print."""
     json: bool = False
@@ -130,12 +134,12 @@ class Report:
     def __call__(self) -> int:
         table, file = _table(self.table, self.results)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
-        summary = summary_of(table, runs, file)
         if not file.exists():
             print(f"There are no records in {file}; see adacanon run --help", file=sys.stderr)
-        text = _rendered(summary, self._format())
+        report = comparison_of(table, runs, file, self.against) if self.against else summary_of(table, runs, file)
+        text = _rendered(report, self._format())
         if text is None:
-            show_summary(summary)
+            show_comparison(report) if isinstance(report, Comparison) else show_summary(report)
         elif self.output is None:
             print(text, end="")
         else:
@@ -171,10 +175,15 @@ def _file(results: Path, table: Table) -> Path:
     return results / f"{table.name}.jsonl"
 
 
-def _rendered(summary: Summary, format: str) -> str | None:
+def _rendered(report: Summary | Comparison, format: str) -> str | None:
+    """The report as text; None for the terminal, which has a width."""
+    if format == "terminal":
+        return None
     if format == "json":
-        return json.dumps(summary.as_json(), indent=2) + "\n"
-    return {"markdown": to_markdown, "html": to_html}[format](summary) if format != "terminal" else None  # type: ignore[operator]
+        return json.dumps(report.as_json(), indent=2) + "\n"
+    if isinstance(report, Comparison):
+        return comparison_markdown(report) if format == "markdown" else comparison_html(report)
+    return to_markdown(report) if format == "markdown" else to_html(report)
 
 
 def _title(table: Table) -> str:

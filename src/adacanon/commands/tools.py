@@ -1,4 +1,4 @@
-"""Commands on figures, networks and data: draw, show, import, examine."""
+"""Commands on figures and data: draw, show, import."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,11 @@ from typing import Literal
 
 import tyro
 
-from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, report_failures, set_threads
-from adacanon.experiments.catalogue import table_named
+from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, set_threads
 from adacanon.experiments.figures import write_figure
 from adacanon.experiments.import_data import describe_import
 from adacanon.reports.progress import passes_bar
-from adacanon.reports.terminal import show_classes, show_summary, show_verdicts
+from adacanon.reports.terminal import show_demo
 
 
 @dataclass(frozen=True)
@@ -41,118 +40,47 @@ class Figure:
 
 @dataclass(frozen=True)
 class Demo:
-    """Train every method on a small version of the toy problem and write a page about it."""
+    """Show in about a minute what the library does: furniture in any pose, a task on graphs, and a page about both.
+
+    No data is needed. What an earlier call has left in the folder is replaced.
+    """
 
     folder: Path = Path("build/demo")
-    """Where records and the page go."""
+    """Where the pages and the records go."""
     threads: int = THREADS
     """Threads of torch; two, or ``OMP_NUM_THREADS``."""
 
     def __call__(self) -> int:
-        from adacanon.experiments.toy.demo import demo
+        from adacanon.experiments.demo import demo
 
         set_threads(self.threads)
-        summary, page, failures = demo(self.folder, published=table_named("toy").published)
-        show_summary(summary)
-        print(f"The page with the picture: {page}")
-        return report_failures(failures)
+        records, page = demo(self.folder)
+        show_demo(records)
+        print(f"The page: {page}")
+        return 0
 
 
 @dataclass(frozen=True)
 class Data:
-    """Turn an official folder of point clouds into the one file that is read from then on.
+    """Turn an official folder or archive of data into the one file that is read from then on.
 
-    Known are modelnet40_normal_resampled, modelnet40_ply_hdf5_2048 (which needs h5py) and the ShapeNet part benchmark,
-    shapenetcore_partanno_segmentation_benchmark_v0_normal.
+    Known are, of point clouds, modelnet40_normal_resampled, modelnet40_ply_hdf5_2048 (which needs h5py) and the
+    ShapeNet part benchmark, shapenetcore_partanno_segmentation_benchmark_v0_normal; of images, cifar-10-python.tar.gz,
+    cifar-100-python.tar.gz (both packed or unpacked) and the four files of MNIST; of molecules, the unpacked xyz files
+    of QM9. Which of them it is, is told by the files.
     """
 
     action: tyro.conf.Positional[Literal["import"]]
     """What to do."""
     source: tyro.conf.Positional[Path]
-    """The unpacked official folder."""
+    """The official folder, or an archive of CIFAR."""
     output: Path
     """The folder of data sets, to which ADACANON_DATA may point from then on."""
     points: int = 1024
-    """Points of every shape."""
+    """Points of every shape of a point cloud."""
 
     def __call__(self) -> int:
-        print(describe_import(self.source, self.output, points=self.points))
+        with passes_bar("files read") as on_progress:
+            done = describe_import(self.source, self.output, points=self.points, on_progress=on_progress)
+        print(done)
         return 0
-
-
-@dataclass(frozen=True)
-class Doctor:
-    """Examine a network that you have: what each symmetry costs it, and what adaptive canonicalization brings back.
-
-    Nothing is trained. Writes a page and a file of figures.
-    """
-
-    model: tyro.conf.Positional[str]
-    """package.module:factory, or the file of a TorchScript or torch.export program (see --trust)."""
-    data: Path
-    """A folder CLASS/IMAGE.png, or an .npz file with images or points, and labels."""
-    classes: tuple[str, ...] = ()
-    """Names of all classes in the order of the network's outputs, separated by spaces, or one word with commas. Without
-    it, folders are taken in the natural order of their names, 2 before 10."""
-    output: Path = Path("build/doctor")
-    """Folder of the page and the figures."""
-    families: tuple[str, ...] = ()
-    """Only these, separated by spaces or commas: rotation, reflection, translation, dilation, truncation."""
-    candidates: tuple[int, ...] = (1, 4, 16, 64)
-    """Numbers of candidates."""
-    outside: Literal["reflection", "border", "zero", "disc"] = "reflection"
-    """What lies outside an image that is turned, shifted or shrunk; disc cuts images to their inscribed disc first."""
-    limit: int = 1000
-    """Samples at most, drawn at random."""
-    size: int | None = None
-    """Resize images to this side first."""
-    channels: int | None = None
-    """3 gives grey images three channels, 1 averages those of colour images."""
-    weights: Path | None = None
-    """Weights for the network of the factory: .pth, .safetensors or .npz, never executed."""
-    trust: bool = False
-    """Run the program that a model file holds. Without it, no file is executed."""
-    threads: int = THREADS
-    """Threads of torch; two, or ``OMP_NUM_THREADS``."""
-    seed: int = 0
-    """Of the samples and the transformations."""
-
-    def __call__(self) -> int:
-
-        from adacanon.data.labelled import load_labelled
-        from adacanon.diagnosis import doctor, load_model
-
-        set_threads(self.threads)
-        network = load_model(self.model, trust=self.trust, weights=self.weights)
-        data = load_labelled(
-            self.data,
-            classes=_classes(self.classes),
-            limit=self.limit,
-            size=self.size,
-            channels=self.channels,
-            seed=self.seed,
-        )
-        if data.class_names is not None:
-            show_classes(data.class_names)
-        with passes_bar("forward passes") as on_progress:
-            found = doctor(
-                network,
-                [(data.inputs, data.labels)],
-                families=names_of(self.families),
-                candidates=self.candidates,
-                outside=self.outside,
-                class_names=data.class_names,
-                seed=self.seed,
-                model_name=self.model,
-                data_name=self.data.name,
-                on_progress=on_progress,
-            )
-        page, figures = found.save(self.output)
-        show_verdicts(found.as_json())
-        print(f"The page: {page}\nThe figures: {figures}")
-        return 0
-
-
-def _classes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """As they are, because names of classes may hold commas; a single word is split at its commas."""
-    return tuple(name.strip() for name in words[0].split(",")) if len(words) == 1 else words

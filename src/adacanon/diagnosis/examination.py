@@ -1,38 +1,28 @@
 """How a network behaves under the symmetries that fit its inputs, and what adaptive canonicalization would change."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from adacanon.core.family import Family
-from adacanon.core.pytree import Tree, batch_size, cast_like, take
-from adacanon.diagnosis.candidates import MEANINGS, applicable, ordered_candidates
-from adacanon.diagnosis.findings import Diagnosis, Example, Finding, Searched
+from adacanon.core.pytree import batch_size
+from adacanon.diagnosis.candidates import applicable
+from adacanon.diagnosis.cautions import Caution, Seen, cautions_about_accuracy
+from adacanon.diagnosis.class_names import names_of_outputs, own_names, two_orders
+from adacanon.diagnosis.family_examination import BATCH, Case, OnProgress, Progress, candidates_of, examined
+from adacanon.diagnosis.findings import Diagnosis
 from adacanon.diagnosis.models import Network
-from adacanon.diagnosis.probing import gathered, probed
-from adacanon.diagnosis.readings import (
-    are_probabilities,
-    difference,
-    log_probabilities,
-    order_of,
-    reading,
-    share_changed,
-)
-from adacanon.errors import InputError, ScoreError
-from adacanon.frozen import features_of_forms
+from adacanon.diagnosis.order import order_of
+from adacanon.diagnosis.probing import check_classes, gathered, outputs_of, probed
+from adacanon.diagnosis.readings import answers, are_probabilities, log_probabilities, reading
+from adacanon.diagnosis.rules import CANDIDATES, TEMPERATURES, rules_of
+from adacanon.diagnosis.sample_cautions import cautions_about_samples
+from adacanon.errors import InputError
 from adacanon.images.resampling import Outside
-
-CANDIDATES = (1, 4, 16, 64)
-BATCH = 50
-EXAMPLES = 6
-
-OnProgress = Callable[[int, int], None]
-"""Called with the forward passes done so far, and with all."""
 
 
 def doctor(
@@ -41,9 +31,13 @@ def doctor(
     *,
     families: Mapping[str, Family] | Sequence[str] = (),
     candidates: Sequence[int] = CANDIDATES,
+    temperatures: Sequence[float] = TEMPERATURES,
     outside: Outside = "reflection",
     limit: int | None = None,
     class_names: Sequence[str] | None = None,
+    class_source: str = "",
+    stated_accuracy: float | None = None,
+    preparation: Sequence[str] = (),
     seed: int = 0,
     model_name: str | None = None,
     data_name: str = "the given loader",
@@ -52,18 +46,24 @@ def doctor(
     """Measure, for each family, how much accuracy falls when inputs are transformed, and what a search brings back.
 
     Nothing is trained. Every input is transformed once, at random; the search then goes over K transformations of it
-    and takes, for every class, the largest score.
+    and takes, for every class, the largest score, or the soft maximum of all of them.
 
     Args:
-        model: from inputs to logits or probabilities (batch, classes), on the CPU; its mode is restored afterwards.
+        model: from inputs to logits or probabilities (batch, classes), on the CPU. It is examined in evaluation mode;
+            its mode is restored afterwards.
         loader: batches of images (batch, channels, height, width), in [0, 1] or unsigned of 8 or 16 bits, or of clouds
             (batch, points, 3), with class labels (batch,).
         families: names of some of the families that fit, or families by name; all that fit if not given.
         candidates: the numbers K.
+        temperatures: of the soft maximum; 0 is the maximum, infinity the mean. They cost no forward passes.
         outside: what lies outside an image that is turned, shifted or shrunk: its mirror image, its border continued,
             nothing ("zero"), or nothing outside its inscribed disc, to which it is cut first ("disc").
         limit: the largest number of samples that are used.
-        class_names: names of all classes, in the order of the network's outputs.
+        class_names: names of all classes, in the order of the network's outputs; if not given, those that the network
+            has itself.
+        class_source: where that order was taken from, in words, for the page.
+        stated_accuracy: what is expected on inputs as given, between 0 and 1; a warning says if it is far from that.
+        preparation: what was done to the inputs, in words, for the page.
         seed: of the transformations.
 
     Example:
@@ -74,148 +74,63 @@ def doctor(
         [1, 2]
     """
     begin = time.perf_counter()
-    counts = _checked_counts(candidates)
+    rules, stated = rules_of(candidates, temperatures), _checked_share(stated_accuracy)
     inputs, labels = gathered(loader, limit)
-    chosen = dict(families) if isinstance(families, Mapping) else applicable(inputs, tuple(families), outside=outside)
+    families = dict(families) if isinstance(families, Mapping) else applicable(inputs, tuple(families), outside=outside)
+    own = own_names(model)
     with _evaluation(model), torch.no_grad():
-        first = probed(model, inputs, labels, class_names)
-        probabilities = are_probabilities(first)
+        tried = probed(model, inputs)
+        names, source = names_of_outputs(tried.shape[1], class_names, class_source, own)
+        check_classes(tried.shape[1], labels, names, source)
+        outputs = outputs_of(model, inputs, batch=BATCH)
+        probabilities = are_probabilities(outputs)
         network = _scored(model) if probabilities else model
-        alone = torch.cat([network(rows) for rows in inputs.split(BATCH)])
-        points = {name: _points(family, inputs, counts[-1]) for name, family in chosen.items()}
-        progress = _Progress(2 * len(inputs) * sum(map(batch_size, points.values())), on_progress)
-        case = _Case(network, inputs, labels, counts, seed, progress)
-        findings = [_examined(case, name, family, points[name]) for name, family in chosen.items()]
+        most = max(rule.candidates for rule in rules)
+        points = {name: candidates_of(family, inputs, most) for name, family in families.items()}
+        progress = Progress(2 * len(inputs) * sum(map(batch_size, points.values())), on_progress)
+        case = Case(network, inputs, labels, rules, seed, progress)
+        findings = [examined(case, name, family, points[name]) for name, family in families.items()]
+    alone = answers(log_probabilities(outputs) if probabilities else outputs)
+    order = order_of(alone.predicted, labels, classes=len(names))
+    named = class_names is not None
+    seen = Seen(inputs, labels, names, named, tried, outputs, alone, order, stated)
     return Diagnosis(
         model=model_name or type(model).__name__,
         data=data_name,
         samples=len(inputs),
         shape=tuple(inputs.shape[1:]),
-        classes=first.shape[1],
-        class_names=tuple(class_names or map(str, range(first.shape[1]))),
-        class_samples=tuple(torch.bincount(labels, minlength=first.shape[1]).tolist()),
+        classes=len(names),
+        class_names=names,
+        class_samples=tuple(torch.bincount(labels, minlength=len(names)).tolist()),
+        class_source=source,
+        preparation=tuple(preparation),
         outputs="probabilities" if probabilities else "logits",
         seed=seed,
+        stated_accuracy=stated,
         alone=reading(alone, labels),
-        order=order_of(alone, labels),
+        order=order,
+        cautions=_sorted(
+            [*two_orders(class_names, own), *cautions_about_accuracy(seen), *cautions_about_samples(seen)]
+        ),
         findings=tuple(findings),
         seconds=time.perf_counter() - begin,
     )
 
 
-@dataclass(frozen=True)
-class _Case:
-    """What all families share."""
-
-    network: Network
-    inputs: Tensor
-    labels: Tensor
-    counts: Sequence[int]
-    seed: int
-    progress: "_Progress"
+def _checked_share(stated: float | None) -> float | None:
+    if stated is not None and not 0 < stated <= 1:
+        raise InputError(f"A stated accuracy must lie between 0 and 1, got {stated:g}. Hint: 0.93 for 93 %")
+    return stated
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """Largest scores (1 + numbers of K, samples, classes), of the network alone and over the first K candidates, on
-    inputs as given and on transformed ones; and where the predicted classes have theirs among all candidates.
-    """
-
-    given: Tensor
-    moved: Tensor
-    places: Tensor
+def _cautions_about(seen: Seen) -> Iterator[Caution]:
+    yield from cautions_about_accuracy(seen)
+    yield from cautions_about_samples(seen)
 
 
-def _examined(case: _Case, name: str, family: Family, points: Tree) -> Finding:
-    space = family.space(family.prepare(case.inputs[:1]))
-    generator = torch.Generator().manual_seed(case.seed)
-    drawn = cast_like(space.sample(len(case.inputs), generator=generator), case.inputs)
-    scores, labels = _scores(case, family, points, drawn), case.labels
-    given, moved = scores.given, scores.moved
-    fall, fall_error = difference(given[0], moved[0], labels)
-    chosen = _telling(moved[0].argmax(-1), moved[-1].argmax(-1), labels)
-    return Finding(
-        family=name,
-        definition=repr(family),
-        meaning=MEANINGS.get(name, "transformed"),
-        alone_as_given=reading(given[0], labels),
-        alone_transformed=reading(moved[0], labels),
-        changed=share_changed(given[0], moved[0]),
-        fall=fall,
-        fall_error=fall_error,
-        doubtful=order_of(given[0], labels).doubtful,
-        searched=tuple(
-            _searched(count, min(count, batch_size(points)), given[[0, i]], moved[[0, i]], labels)
-            for i, count in enumerate(case.counts, start=1)
-        ),
-        examples=tuple(_example(case, family, take(drawn, torch.tensor([i])), points, scores, i) for i in chosen),
-    )
-
-
-def _scores(case: _Case, family: Family, points: Tree, drawn: Tree) -> _Scores:
-    given, moved, places = list[Tensor](), list[Tensor](), list[Tensor]()
-    for rows in torch.arange(len(case.inputs)).split(BATCH):
-        g = family.prepare(case.inputs[rows])
-        transformed = family.transform(g, take(drawn, rows), torch.arange(len(rows)))
-        for x, maxima in ((g, given), (transformed, moved)):
-            scores = features_of_forms(case.network, family, points, x, chunk_size=family.chunk_size(x) or BATCH)
-            if not bool(scores.isfinite().all()):
-                raise ScoreError(f"The network returned NaN or infinite scores for inputs transformed by {family!r}")
-            maxima.append(torch.stack([scores[:, :count].amax(1) for count in (1, *case.counts)]))
-            case.progress.advance(scores.shape[0] * scores.shape[1])
-        places.append(_winning_places(scores))
-    return _Scores(torch.cat(given, 1), torch.cat(moved, 1), torch.cat(places))
-
-
-def _searched(count: int, passes: int, given: Tensor, moved: Tensor, labels: Tensor) -> Searched:
-    """From scores (2, samples, classes), of the network alone and under the search."""
-    recovered, recovered_error = difference(moved[0], moved[1], labels)
-    cost, cost_error = difference(given[1], given[0], labels)
-    return Searched(
-        candidates=count,
-        passes=passes,
-        as_given=reading(given[1], labels),
-        transformed=reading(moved[1], labels),
-        changed=share_changed(given[1], moved[1]),
-        recovered=recovered,
-        recovered_error=recovered_error,
-        cost=cost,
-        cost_error=cost_error,
-    )
-
-
-def _winning_places(scores: Tensor) -> Tensor:
-    """The candidate at which the predicted class has its largest score, for scores (batch, K, classes)."""
-    best, place = scores.max(1)
-    return place.gather(1, best.argmax(1, keepdim=True)).squeeze(1)
-
-
-def _telling(before: Tensor, after: Tensor, labels: Tensor) -> list[int]:
-    """Twice as many that are rescued as that are spoiled, filled up with others."""
-    rescued = ((before != labels) & (after == labels)).nonzero().flatten().tolist()
-    spoiled = ((before == labels) & (after != labels)).nonzero().flatten().tolist()
-    chosen = rescued[: EXAMPLES - min(len(spoiled), EXAMPLES // 3)]
-    chosen += spoiled[: EXAMPLES - len(chosen)]
-    others = [i for i in range(len(labels)) if i not in chosen]
-    return chosen + others[: EXAMPLES - len(chosen)]
-
-
-def _example(case: _Case, family: Family, u: Tree, points: Tree, scores: _Scores, i: int) -> Example:
-    one = torch.tensor([0])
-    transformed = family.transform(family.prepare(case.inputs[i : i + 1]), u, one)
-    canonical = family.transform(family.prepare(transformed), take(points, scores.places[i : i + 1]), one)
-    before, after = (int(found[i].argmax()) for found in (scores.moved[0], scores.moved[-1]))
-    return Example(case.inputs[i], transformed[0], canonical[0], int(case.labels[i]), before, after)
-
-
-def _points(family: Family, inputs: Tensor, count: int) -> Tree:
-    return cast_like(ordered_candidates(family.space(family.prepare(inputs[:1])), count), inputs)
-
-
-def _checked_counts(counts: Sequence[int]) -> list[int]:
-    if not counts or any(not isinstance(count, int) or count < 1 for count in counts):
-        raise InputError(f"candidates must be positive whole numbers, got {list(counts)}. Hint: (1, 4, 16, 64)")
-    return sorted(set(counts))
+def _sorted(cautions: Sequence[Caution]) -> tuple[Caution, ...]:
+    """Warnings first."""
+    return tuple(sorted(cautions, key=lambda caution: not caution.serious))
 
 
 def _scored(model: Network) -> Network:
@@ -234,12 +149,3 @@ def _evaluation(model: Any) -> Iterator[None]:
     finally:
         for module, flag in flags:
             module.training = flag
-
-
-class _Progress:
-    def __init__(self, total: int, told: OnProgress) -> None:
-        self.done, self.total, self.told = 0, total, told
-
-    def advance(self, passes: int) -> None:
-        self.done += passes
-        self.told(self.done, self.total)

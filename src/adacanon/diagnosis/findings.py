@@ -1,13 +1,18 @@
 """The records that the doctor returns."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from adacanon.diagnosis.readings import Order, Reading
+from adacanon.diagnosis.advice import Advice
+from adacanon.diagnosis.cautions import Caution
+from adacanon.diagnosis.choice import Choice
+from adacanon.diagnosis.order import Order
+from adacanon.diagnosis.readings import Reading
 from adacanon.files import write_whole
 
 
@@ -17,6 +22,7 @@ class Searched:
 
     Attributes:
         candidates: K.
+        temperature: of the soft maximum over them; 0 is the maximum, infinity the mean.
         passes: forward passes per input; a finite family has no more candidates than elements.
         as_given: on the inputs as they are, and ``transformed`` on transformed ones.
         changed: share of predictions that differ between the two.
@@ -35,6 +41,7 @@ class Searched:
     """
 
     candidates: int
+    temperature: float
     passes: int
     as_given: Reading
     transformed: Reading
@@ -81,7 +88,10 @@ class Finding:
         fall: accuracy on transformed inputs minus that on inputs as given, in points, with its standard error.
         fall_error: standard error of ``fall``, over samples.
         doubtful: too little is right on inputs as given for a fall to show, see ``Order``.
-        searched: for each number of candidates.
+        searched: the maximum over each number of candidates.
+        softened: the soft maximum over each, for each temperature above zero.
+        choice: the best of all of them, judged on samples that did not choose it; None if there was no search.
+        advice: what to do, why, and whether that is certain.
         examples: some that the search rescues and some that it spoils, where there are any.
 
     Example:
@@ -103,6 +113,9 @@ class Finding:
     fall_error: float
     doubtful: bool
     searched: tuple[Searched, ...]
+    softened: tuple[Searched, ...]
+    choice: Choice | None
+    advice: Advice
     examples: tuple[Example, ...] = field(repr=False)
 
 
@@ -114,9 +127,13 @@ class Diagnosis:
         model: a name of the network, and ``data`` one of the data.
         shape: of one input.
         class_names: in the order of the network's outputs, with the number of samples of each in ``class_samples``.
+        class_source: where that order was taken from, in words.
+        preparation: what was done to the inputs before the network saw them, in words.
+        stated_accuracy: what was expected on inputs as given, as a share; None if nothing was said.
         outputs: "logits" or "probabilities".
         alone: the network on the inputs, untouched.
         order: whether labels count classes as the network does.
+        cautions: what to know before reading the figures, warnings first.
         findings: one for each family.
         seconds: that it took.
 
@@ -136,17 +153,21 @@ class Diagnosis:
     classes: int
     class_names: tuple[str, ...]
     class_samples: tuple[int, ...]
+    class_source: str
+    preparation: tuple[str, ...]
     outputs: str
     seed: int
+    stated_accuracy: float | None
     alone: Reading
     order: Order
+    cautions: tuple[Caution, ...]
     findings: tuple[Finding, ...]
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """All figures; the pictures are left out."""
+        """All figures; the pictures are left out, and an infinite temperature, the mean, is the word "inf"."""
         findings = [{k: v for k, v in asdict(finding).items() if k != "examples"} for finding in self.findings]
-        return {**asdict(self), "findings": findings}
+        return _without_infinity({**asdict(self), "findings": findings})
 
     def page(self) -> str:
         """One HTML page that needs nothing else."""
@@ -161,3 +182,12 @@ class Diagnosis:
         write_whole(figures, (json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n").encode())
         write_whole(page, self.page().encode())
         return page, figures
+
+
+def _without_infinity(value: Any) -> Any:
+    """JSON has no infinite numbers."""
+    if isinstance(value, dict):
+        return {key: _without_infinity(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinity(item) for item in value]
+    return "inf" if isinstance(value, float) and math.isinf(value) else value

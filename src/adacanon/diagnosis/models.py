@@ -1,7 +1,5 @@
 """The network that a user brings: by its import path, or as a file that is a program."""
 
-import importlib
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,22 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from adacanon.diagnosis.python_files import called, imported_file, imported_module
 from adacanon.errors import DataError, InputError, UnknownNameError
 from adacanon.images.weights import load_weights
 
 Network = Callable[[Any], Tensor]
 FILES = (".pt", ".pt2", ".pth", ".ts", ".jit", ".torchscript", ".safetensors", ".npz", ".onnx", ".pkl")
-EXPECTED = "expected package.module:factory, or a TorchScript or torch.export file"
+EXPECTED = "expected file.py:function, package.module:function, or a TorchScript or torch.export file"
 
 
 def load_model(name: str, *, trust: bool = False, weights: Path | None = None) -> Network:
     """The network, in evaluation mode.
 
     Args:
-        name: ``package.module:factory``, where the factory takes no arguments and returns the network, or is the
-            network; or the file of a TorchScript or ``torch.export`` program.
+        name: ``path/to/file.py:function`` or ``package.module:function``, where the function takes no arguments and
+            returns the network, or is the network; or the file of a TorchScript or ``torch.export`` program.
         trust: run a program that a file holds. Without it a file is looked at, but never executed.
-        weights: a file of weights to be loaded into the network of a factory; it is never executed.
+        weights: a file of weights to be loaded into the network of a function; it is never executed.
 
     Example:
         >>> network = load_model("torch.nn:Flatten")
@@ -33,11 +32,9 @@ def load_model(name: str, *, trust: bool = False, weights: Path | None = None) -
         (torch.Size([1, 12]), False)
     """
     path = Path(name)
-    if path.exists() or path.suffix in FILES:
+    if (path.exists() and path.suffix != ".py") or path.suffix in FILES:
         if weights is not None:
-            raise InputError(
-                f"{path} is a program with its own weights. Hint: --weights goes with package.module:factory"
-            )
+            raise InputError(f"{path} is a program with its own weights. Hint: --weights goes with file.py:function")
         return _from_file(path, trust=trust)
     network = _from_import_path(name)
     if weights is not None:
@@ -48,23 +45,16 @@ def load_model(name: str, *, trust: bool = False, weights: Path | None = None) -
 
 
 def _from_import_path(name: str) -> Network:
-    module_name, colon, attribute = name.partition(":")
-    if not colon or not module_name or not attribute:
-        raise UnknownNameError(f"{name!r} names no network: {EXPECTED}. Hint: adacanon doctor mypackage.models:resnet")
-    if str(Path.cwd()) not in sys.path:  # as python -m does
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise  # the module is there, and lacks something itself
-        raise UnknownNameError(
-            f"There is no module {module_name}. Hint: install it, or run the command where it lies"
-        ) from error
+    module_name, _, attribute = name.rpartition(":")
+    if not module_name or not attribute:
+        hint = f"{name}:function" if name.endswith(".py") else "mypackage.models:resnet"
+        raise UnknownNameError(f"{name!r} names no network: {EXPECTED}. Hint: adacanon doctor {hint}")
+    is_file = module_name.endswith(".py")
+    module = imported_file(Path(module_name)) if is_file else imported_module(module_name)
     found = getattr(module, attribute, None)
     if found is None:
         raise UnknownNameError(f"{module_name} has no {attribute}. Hint: name a function that returns the network")
-    network = found if isinstance(found, nn.Module) else found() if callable(found) else found
+    network = found if isinstance(found, nn.Module) or not callable(found) else called(found, name)
     if not callable(network):
         raise InputError(f"{name} gave {type(network).__name__}, expected a network. Hint: a torch.nn.Module")
     return network
@@ -101,5 +91,5 @@ def _kind_of(path: Path) -> str:
         return "torch.export"
     raise DataError(
         f"{path} holds weights or a pickled object, not a program: {EXPECTED}. Hint: weights go with their network, "
-        f"adacanon doctor package.module:factory --weights {path.name}"
+        f"adacanon doctor file.py:function --weights {path.name}"
     )

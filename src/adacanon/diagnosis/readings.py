@@ -1,13 +1,14 @@
-"""What is read off the scores of a classifier: accuracy, confidence, calibration."""
+"""What is read off the answers of a classifier: accuracy, confidence, calibration, and differences of two of them."""
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 BINS = 10
+CHANCE = 0.025
+"""A result that chance alone brings about as rarely as this, in one direction, is called beyond chance."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Bin:
     """Predictions of similar confidence: their share of all, mean confidence and accuracy, in percent.
 
     Example:
-        >>> reading(torch.tensor([[2.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 0])).bins[0].accuracy
+        >>> reading(answers(torch.tensor([[2.0, 0.0], [0.0, 2.0]])), torch.tensor([0, 0])).bins[0].accuracy
         50.0
     """
 
@@ -36,7 +37,7 @@ class Reading:
         bins: those that are not empty.
 
     Example:
-        >>> read = reading(torch.tensor([[2.0, 0.0], [0.0, 2.0]]), torch.tensor([0, 0]))
+        >>> read = reading(answers(torch.tensor([[2.0, 0.0], [0.0, 2.0]])), torch.tensor([0, 0]))
         >>> read.accuracy, round(read.confidence, 1)
         (50.0, 88.1)
     """
@@ -48,77 +49,33 @@ class Reading:
     bins: tuple[Bin, ...]
 
 
-def reading(scores: Tensor, labels: Tensor) -> Reading:
-    """Of scores (samples, classes), whose softmax are the probabilities."""
-    confidence, predicted = scores.double().softmax(-1).max(-1)
-    right = (predicted == labels).double()
-    bins = tuple(_bins(confidence, right))
+@dataclass(frozen=True)
+class Answers:
+    """Predicted classes and their probabilities, each (..., samples)."""
+
+    predicted: Tensor
+    confidence: Tensor
+
+    def __getitem__(self, place: int) -> "Answers":
+        return Answers(self.predicted[place], self.confidence[place])
+
+
+def answers(scores: Tensor) -> Answers:
+    """Of scores (..., samples, classes), whose softmax are the probabilities."""
+    return Answers(scores.argmax(-1), scores.double().softmax(-1).amax(-1))
+
+
+def reading(given: Answers, labels: Tensor) -> Reading:
+    """Of answers (samples,)."""
+    right = (given.predicted == labels).double()
+    bins = tuple(_bins(given.confidence, right))
     return Reading(
         accuracy=100 * float(right.mean()),
         error=standard_error(right),
-        confidence=100 * float(confidence.mean()),
+        confidence=100 * float(given.confidence.mean()),
         calibration_error=sum(b.share * abs(b.accuracy - b.confidence) for b in bins) / 100,
         bins=bins,
     )
-
-
-@dataclass(frozen=True)
-class Order:
-    r"""Whether labels count classes as the network does, in percent.
-
-    Attributes:
-        chance: :math:`100 / C` for :math:`C` classes, the mean accuracy over all orders of the classes, whatever the
-            network and however many samples each class has.
-        chance_error: standard error of an accuracy at chance, :math:`100 \sqrt{(1 - 1/C) / (C n)}` for :math:`n`
-            samples.
-        reordered: accuracy if each output stands for the label that it mostly comes with, at most one output for each.
-            Each half of the samples is judged by what the other half shows.
-        doubtful: accuracy is not above chance by more than two standard errors, or it is below half of ``reordered``
-            and the difference is larger than two standard errors.
-
-    Example:
-        >>> order = order_of(torch.eye(3).repeat(4, 1), torch.tensor([1, 2, 0]).repeat(4))
-        >>> order.reordered, order.doubtful
-        (100.0, True)
-    """
-
-    chance: float
-    chance_error: float
-    reordered: float
-    doubtful: bool
-
-
-def order_of(scores: Tensor, labels: Tensor) -> Order:
-    """Of scores (samples, classes)."""
-    predicted, share = scores.argmax(-1), 1 / scores.shape[-1]
-    chance, chance_error = 100 * share, 100 * math.sqrt(share * (1 - share) / len(labels))
-    right = (predicted == labels).double()
-    other = _right_if_reordered(predicted, labels)
-    accuracy, reordered = 100 * float(right.mean()), 100 * float(other.mean())
-    better = reordered - accuracy > 2 * standard_error(other - right)
-    doubtful = accuracy <= chance + 2 * chance_error or (better and accuracy < reordered / 2)
-    return Order(chance, chance_error, reordered, doubtful)
-
-
-def _right_if_reordered(predicted: Tensor, labels: Tensor) -> Tensor:
-    right = torch.zeros(len(labels), dtype=torch.float64)
-    sorted_by_label = labels.argsort(stable=True)
-    halves = sorted_by_label[::2], sorted_by_label[1::2]  # about as many samples of each class
-    for judged, shown in (halves, halves[::-1]):
-        meaning = _labels_of_outputs(predicted[shown].tolist(), labels[shown].tolist())
-        meant = torch.tensor([meaning.get(output, -1) for output in predicted[judged].tolist()], dtype=torch.long)
-        right[judged] = (meant == labels[judged]).double()
-    return right
-
-
-def _labels_of_outputs(predicted: list[int], labels: list[int]) -> dict[int, int]:
-    """The most frequent pairs first, no output and no label twice."""
-    counts = Counter(zip(predicted, labels, strict=True))
-    meaning: dict[int, int] = {}
-    for output, label in sorted(counts, key=lambda pair: (-counts[pair], pair[0] != pair[1])):
-        if output not in meaning and label not in meaning.values():
-            meaning[output] = label
-    return meaning
 
 
 def standard_error(values: Tensor) -> float:
@@ -138,14 +95,57 @@ def _bins(confidence: Tensor, right: Tensor) -> list[Bin]:
 
 
 def share_changed(first: Tensor, second: Tensor) -> float:
-    """Of predictions that differ between two arrays of scores (samples, classes), in percent."""
-    return 100 * float((first.argmax(-1) != second.argmax(-1)).double().mean())
+    """Of predicted classes (samples,) that differ, in percent."""
+    return 100 * float((first != second).double().mean())
+
+
+def gains(first: Tensor, second: Tensor, labels: Tensor) -> Tensor:
+    """1 where only the second predictions (samples,) are right, -1 where only the first ones are, else 0."""
+    return (second == labels).double() - (first == labels).double()
 
 
 def difference(first: Tensor, second: Tensor, labels: Tensor) -> tuple[float, float]:
-    """Accuracy by the second scores minus that by the first, in points, and its standard error, sample by sample."""
-    gained = (second.argmax(-1) == labels).double() - (first.argmax(-1) == labels).double()
+    """Accuracy of the second predictions minus that of the first, in points, and its standard error, sample by sample.
+
+    Example:
+        >>> difference(torch.tensor([0, 1, 1, 1]), torch.tensor([0, 1, 0, 1]), torch.tensor([0, 1, 0, 1]))
+        (25.0, 25.0)
+    """
+    gained = gains(first, second, labels)
     return 100 * float(gained.mean()), standard_error(gained)
+
+
+def beyond_chance(gained: Tensor) -> bool:
+    """Whether gains -1, 0, 1 of samples are positive in the mean, by more than two standard errors and by the sign
+    test, which also holds for few samples.
+
+    Example:
+        >>> beyond_chance(torch.ones(5)), beyond_chance(torch.ones(6))
+        (False, True)
+    """
+    up, down = int((gained > 0).sum()), int((gained < 0).sum())
+    enough = 100 * float(gained.double().mean()) > 2 * standard_error(gained)
+    return enough and at_least(up, up + down, 0.5) <= CHANCE
+
+
+def at_least(successes: int, trials: int, probability: float) -> float:
+    """The chance of so many successes or more among independent trials.
+
+    Example:
+        >>> at_least(2, 2, 0.5)
+        0.25
+    """
+    if successes <= 0:
+        return 1.0
+    counts = torch.arange(successes, trials + 1, dtype=torch.float64)
+    known = torch.distributions.Binomial(trials, torch.tensor(probability, dtype=torch.float64))
+    return round(min(1.0, float(known.log_prob(counts).exp().sum())), 12)
+
+
+def halves(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Indices of two halves of the samples, with about as many of each class."""
+    by_label = labels.argsort(stable=True)
+    return by_label[::2], by_label[1::2]
 
 
 def log_probabilities(outputs: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The charts of the doctor's page: one of accuracy, one of predictions that change, one of calibration."""
+"""The charts of the doctor's page: accuracy by candidates and by temperature, predictions that change, calibration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,24 +22,40 @@ class Chart:
 
 def charts(finding: Figures) -> list[Chart]:
     """All charts of a family."""
-    return [_accuracy(finding), _changed(finding), _reliability(finding)]
+    soft = [_temperature(finding)] if finding["softened"] else []
+    return [_accuracy(finding), *soft, _changed(finding), _reliability(finding)]
 
 
 def _accuracy(finding: Figures) -> Chart:
-    searched, x = finding["searched"], _candidates_axis(finding)
-    moved, given = finding["alone_transformed"]["accuracy"], finding["alone_as_given"]["accuracy"]
-    lines = [
-        Series("with the search, transformed", _points(searched, "transformed"), AFTER,
-               [s["transformed"]["error"] for s in searched]),
-        Series("with the search, as given", _points(searched, "as_given"), GIVEN,
-               [s["as_given"]["error"] for s in searched]),
-        Series("alone, as given", [(x.ticks[0], given), (x.ticks[-1], given)], GIVEN, dashed=True),
-        Series("alone, transformed", [(x.ticks[0], moved), (x.ticks[-1], moved)], BEFORE, dashed=True),
-    ]  # fmt: skip
-    errors = [(value, error) for line in lines[:2] for (_, value), error in zip(line.points, line.errors, strict=True)]
-    low = min(moved, given, *(value - error for value, error in errors))
-    high = max(moved, given, *(value + error for value, error in errors))
-    return _chart("Accuracy, and what a search brings back", lines, x, Axis("accuracy, %", percent_ticks(low, high)))
+    searched = finding["searched"]
+    lines, y = _accuracy_lines(finding, searched, [s["candidates"] for s in searched])
+    return _chart("Accuracy of the maximum over K candidates", lines, _candidates_axis(finding), y)
+
+
+def _temperature(finding: Figures) -> Chart:
+    """All rules with the most candidates, from the maximum to the mean."""
+    most = finding["searched"][-1]
+    rules = [most, *(s for s in finding["softened"] if s["candidates"] == most["candidates"])]
+    lines, y = _accuracy_lines(finding, rules, list(range(len(rules))))
+    names = [temperature_in_words(s["temperature"]) for s in rules]
+    x = Axis("temperature of the soft maximum", range(len(rules)), names=names)
+    return _chart(f"Accuracy by temperature, {most['passes']} candidates", lines, x, y)
+
+
+def _accuracy_lines(finding: Figures, rules: Sequence[Figures], x: Sequence[float]) -> tuple[list[Series], Axis]:
+    """With the search and alone, on transformed inputs and as given, and an axis on which all of it fits."""
+    lines = []
+    for where, what, colour, dashed in (
+        ("transformed", "transformed", AFTER, BEFORE),
+        ("as_given", "as given", GIVEN, GIVEN),
+    ):
+        points = [(at, s[where]["accuracy"]) for at, s in zip(x, rules, strict=True)]
+        lines.append(Series(f"wrapped, {what}", points, colour, [s[where]["error"] for s in rules]))
+        alone = finding[f"alone_{where}"]["accuracy"]
+        lines.append(Series(f"alone, {what}", [(x[0], alone), (x[-1], alone)], dashed, dashed=True))
+    values = [(y, line.errors[i] if line.errors else 0.0) for line in lines for i, (_, y) in enumerate(line.points)]
+    low, high = min(value - error for value, error in values), max(value + error for value, error in values)
+    return lines, Axis("accuracy, %", percent_ticks(low, high))
 
 
 def _changed(finding: Figures) -> Chart:
@@ -63,6 +79,18 @@ def _reliability(finding: Figures) -> Chart:
     return _chart("Calibration on transformed inputs", lines, Axis("confidence, %", ticks), Axis("accuracy, %", ticks))
 
 
+def temperature_in_words(temperature: float | str) -> str:
+    """The ends of the dial have names.
+
+    Example:
+        >>> [temperature_in_words(value) for value in (0.0, 0.3, "inf")]
+        ['maximum', '0.3', 'mean']
+    """
+    if temperature == "inf":
+        return "mean"
+    return f"{temperature:g}" if temperature else "maximum"
+
+
 def percent_ticks(low: float, high: float) -> list[float]:
     """Ticks for values between 0 and 100, at least one percent from the first to the last.
 
@@ -77,15 +105,11 @@ def percent_ticks(low: float, high: float) -> list[float]:
 
 def _chart(title: str, lines: Sequence[Series], x: Axis, y: Axis) -> Chart:
     picture = figure_bytes(line_chart(lines, x, y), kind="svg")
-    return Chart(title, data_address(picture, kind="svg"), described(title, lines))
+    return Chart(title, data_address(picture, kind="svg"), described(title, lines, x))
 
 
 def _candidates_axis(finding: Figures) -> Axis:
     return Axis("candidates K (forward passes)", [s["candidates"] for s in finding["searched"]], logarithmic=True)
-
-
-def _points(searched: Sequence[Figures], where: str) -> list[tuple[float, float]]:
-    return [(s["candidates"], s[where]["accuracy"]) for s in searched]
 
 
 def _bins(reading: Figures) -> list[tuple[float, float]]:

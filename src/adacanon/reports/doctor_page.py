@@ -6,14 +6,14 @@ from typing import Any
 from torch import Tensor
 
 from adacanon.reports.charts import cloud_bytes
-from adacanon.reports.doctor_charts import charts
+from adacanon.reports.doctor_charts import charts, temperature_in_words
 from adacanon.reports.pages import render
 from adacanon.reports.pictures import data_address, image_bytes
 
 Figures = Mapping[str, Any]
 OVERVIEW = (
-    "family", "as given", "transformed", "fall, points", "best with a search", "brought back, points",
-    "its cost as given, points", "forward passes", "predictions that change", "with that search",
+    "family", "recommended", "alone, as given", "alone, transformed", "fall, points", "wrapped, as given",
+    "wrapped, transformed", "cost as given, points", "brought back, points",
 )  # fmt: skip
 HEADINGS = (
     "candidates K", "forward passes", "accuracy, transformed", "recovered, points", "accuracy, as given",
@@ -34,7 +34,8 @@ def page(diagnosis: Figures, examples: Mapping[str, Sequence[Figures]]) -> str:
     values = {
         "title": f"Symmetries of {diagnosis['model']}",
         "diagnosis": diagnosis,
-        "warning": warning(diagnosis),
+        "warnings": cautions(diagnosis, serious=True),
+        "notes": cautions(diagnosis, serious=False),
         "overview_headings": OVERVIEW,
         "overview": [_overview_row(finding) for finding in findings],
         "classes": [(name, f"{output}", f"{samples}") for output, (name, samples) in enumerate(counts)],
@@ -44,77 +45,103 @@ def page(diagnosis: Figures, examples: Mapping[str, Sequence[Figures]]) -> str:
     return render("doctor.html", values)
 
 
+def cautions(diagnosis: Figures, *, serious: bool) -> list[str]:
+    """The warnings, or the notes."""
+    return [caution["text"] for caution in diagnosis["cautions"] if caution["serious"] == serious]
+
+
 def verdict(finding: Figures) -> str:
-    """What the figures of a family say, in a sentence or two."""
+    """What the figures of a family say: the fall, the price and the gain of the best search, and what to do."""
     given, moved = finding["alone_as_given"]["accuracy"], finding["alone_transformed"]["accuracy"]
-    fall, error = finding["fall"], finding["fall_error"]
-    start = f"Accuracy goes from {given:.1f} % to {moved:.1f} % ({fall:+.1f} ± {error:.1f} points)"
-    if fall >= -2 * error:
-        none = "but too little is right on inputs as given for a fall to show"
-        start += f", {none if finding['doubtful'] else 'no fall beyond chance'}"
-    best = _best(finding)
-    if best["passes"] == 1:
-        return f"{start}."
-    return (
-        f"{start}. Without training, adaptive canonicalization with {best['passes']} forward passes brings back "
-        f"{_gain(finding, best)} on transformed inputs, and {_cost(best)} on inputs as given."
-    )
+    fall = f"{finding['fall']:+.1f} ± {finding['fall_error']:.1f} points"
+    start = f"Transformed inputs take the network alone from {given:.1f} % to {moved:.1f} % ({fall})."
+    return " ".join((start, *_price(finding["choice"]), recommendation(finding["advice"])))
 
 
-def _best(finding: Figures) -> Figures:
-    """What brings back most; one candidate is the network alone, and no search."""
-    searches = [searched for searched in finding["searched"] if searched["passes"] > 1]
-    return max(searches or finding["searched"], key=lambda searched: searched["recovered"])
+def recommendation(advice: Figures) -> str:
+    """What to do, how sure that is, and why."""
+    unsure = ", but this is not certain" * _is_unsure(advice)
+    return f"Recommended: {advice['recommendation']}{unsure}. {advice['reason']}"
 
 
-def _gain(finding: Figures, best: Figures) -> str:
-    gain, error, fall = best["recovered"], best["recovered_error"], finding["fall"]
-    if gain <= 2 * error:
-        return f"nothing beyond chance ({gain:+.1f} ± {error:.1f} points)"
-    share = f" ({100 * gain / -fall:.0f} % of the fall)" if fall < -2 * finding["fall_error"] else ""
-    return f"{gain:.1f} ± {error:.1f} points{share}"
+def _is_unsure(advice: Figures) -> bool:
+    return not advice["certain"] and advice["recommendation"] != "check first"
 
 
-def _cost(best: Figures) -> str:
-    verb = "costs" if best["cost"] >= 0 else "adds"
-    return f"{verb} {abs(best['cost']):.1f} ± {best['cost_error']:.1f} points"
+def rule_in_words(choice: Figures) -> str:
+    """Candidates and temperature of a rule."""
+    kind = temperature_in_words(choice["temperature"])
+    kind = kind if kind.isalpha() else f"soft maximum (temperature {kind})"
+    return f"{kind} over {choice['passes']} candidates"
 
 
-def warning(diagnosis: Figures) -> str:
-    """What to check first if labels may not count classes as the network does; empty if they seem to."""
-    order, accuracy = diagnosis["order"], diagnosis["alone"]["accuracy"]
-    if not order["doubtful"]:
-        return ""
-    near = accuracy <= order["chance"] + 2 * order["chance_error"]
-    what = "not above chance by more than two standard errors" if near else "low"
-    return (
-        f"On inputs as given, accuracy is {accuracy:.1f} %, {what}; chance is {order['chance']:.1f} ± "
-        f"{order['chance_error']:.1f} % for {diagnosis['classes']} classes and {diagnosis['samples']} samples. If each "
-        f"output stood for the class that it mostly comes with, accuracy would be {order['reordered']:.1f} %. Check "
-        "the order of classes (--classes takes their names in the order of the network's outputs), the preprocessing "
-        "and the weights: until then the figures below say little."
-    )
+def _price(choice: Figures | None) -> list[str]:
+    if choice is None:
+        return []
+    return [
+        f"Wrapped, with the {rule_in_words(choice)}: on inputs as given {choice['plain_as_given']:.1f} % alone, "
+        f"{choice['wrapped_as_given']:.1f} % wrapped (cost {_points(choice, 'cost')}); on transformed inputs "
+        f"{choice['plain_transformed']:.1f} % alone, {choice['wrapped_transformed']:.1f} % wrapped (brought back "
+        f"{_points(choice, 'recovered')}). The rule was chosen among {choice['compared']} on {choice['chosen_on']} "
+        f"samples; these four figures are those of the other {choice['judged_on']}."
+    ]
+
+
+def _points(figures: Figures, key: str) -> str:
+    return f"{figures[key]:+.1f} ± {figures[f'{key}_error']:.1f} points"
 
 
 def _overview_row(finding: Figures) -> tuple[str, ...]:
-    best = _best(finding)
+    choice, advice = finding["choice"], finding["advice"]
+    wrapped = ("–",) * 4 if choice is None else (
+        f"{choice['wrapped_as_given']:.1f} %", f"{choice['wrapped_transformed']:.1f} %",
+        f"{choice['cost']:+.1f} ± {choice['cost_error']:.1f}",
+        f"{choice['recovered']:+.1f} ± {choice['recovered_error']:.1f}",
+    )  # fmt: skip
     return (
-        finding["family"], _percent(finding["alone_as_given"]), _percent(finding["alone_transformed"]),
-        f"{finding['fall']:+.1f} ± {finding['fall_error']:.1f}", _percent(best["transformed"]),
-        f"{best['recovered']:+.1f} ± {best['recovered_error']:.1f}",
-        f"{best['cost']:+.1f} ± {best['cost_error']:.1f}", f"{best['passes']}",
-        f"{finding['changed']:.1f} %", f"{best['changed']:.1f} %",
+        finding["family"], advice["recommendation"] + " (?)" * _is_unsure(advice),
+        _percent(finding["alone_as_given"]), _percent(finding["alone_transformed"]),
+        f"{finding['fall']:+.1f} ± {finding['fall_error']:.1f}", *wrapped,
     )  # fmt: skip
 
 
 def _section(finding: Figures, examples: Sequence[Figures], names: Sequence[str]) -> Figures:
     return {
         "finding": finding,
-        "verdict": verdict(finding),
+        "recommendation": recommendation(finding["advice"]),
+        "rule": rule_in_words(finding["choice"]) if finding["choice"] else "",
+        "price": _price_rows(finding["choice"]),
         "charts": charts(finding),
+        "soft_headings": ("candidates K", *_temperatures(finding)),
+        "soft_rows": {where: _soft_rows(finding, where) for where in ("transformed", "as_given")},
         "rows": [_searched_row(searched) for searched in finding["searched"]],
         "examples": [_example(example, names) for example in examples],
     }
+
+
+def _price_rows(choice: Figures | None) -> list[tuple[str, ...]]:
+    if choice is None:
+        return []
+    return [
+        ("as given", f"{choice['plain_as_given']:.1f} %", f"{choice['wrapped_as_given']:.1f} %",
+         f"{-choice['cost']:+.1f} ± {choice['cost_error']:.1f}"),
+        ("transformed", f"{choice['plain_transformed']:.1f} %", f"{choice['wrapped_transformed']:.1f} %",
+         f"{choice['recovered']:+.1f} ± {choice['recovered_error']:.1f}"),
+    ]  # fmt: skip
+
+
+def _temperatures(finding: Figures) -> list[str]:
+    found = dict.fromkeys(searched["temperature"] for searched in finding["softened"])
+    return ["maximum", *map(temperature_in_words, found)]
+
+
+def _soft_rows(finding: Figures, where: str) -> list[tuple[str, ...]]:
+    """Accuracies with K candidates in each row, and the temperature in each column."""
+    rows: dict[int, list[str]] = {}
+    for searched in (*finding["searched"], *finding["softened"]):
+        if searched["candidates"] > 1:
+            rows.setdefault(searched["candidates"], []).append(_percent(searched[where]))
+    return [(f"{count}", *cells) for count, cells in rows.items()]
 
 
 def _searched_row(searched: Figures) -> tuple[str, ...]:
