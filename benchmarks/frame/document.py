@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from adacanon.experiments.catalogue import TABLES, table_named
-from adacanon.reports.render import markdown_overview, markdown_table
+from adacanon.reports.paired import comparison_lines
+from adacanon.reports.render import markdown_lines, markdown_overview, markdown_table
 from adacanon.reports.summary import Summary
-from adacanon.runs.runner import summary_of
+from adacanon.runs.runner import comparison_of, summary_of
 from benchmarks.clouds import molecules, molecules_validation
 from benchmarks.frame import overview
 from benchmarks.frame.measure import Row, text
-from benchmarks.graphs import against_baselines, fast_accuracy, selected_epoch
+from benchmarks.graphs import fast_accuracy, selected_epoch
 from benchmarks.searches import search_errors
 from benchmarks.speed.bench_figure import headlines as headlines_of
 
@@ -26,12 +27,21 @@ BENCHMARKS = RESULTS / "benchmarks"
 BENCH = RESULTS / "bench.json"
 LEFT_OUT = {"search_errors": search_errors.TIME}
 
+PAIRED = {
+    "cifar-paired": ("cifar", "Truncation canonicalization (soft)"),
+    "rotated-mnist-paired": ("rotated-mnist", "AC-CNN (cross-entropy)"),
+    "modelnet-paired": ("modelnet", "AC-PointNet (soft)"),
+    "modelnet-z-paired": ("modelnet-z", "AC-PointNet (soft)"),
+    "tu-paired": ("tu", "A-NLSF"),
+}
+"""Tables of one row against the others, by name: the table, and the row."""
+
 
 def tables() -> dict[str, str]:
     """All tables by name, as Markdown; what was measured alone stands before the same section of the last full run."""
     from_records = {
         module.__name__.rpartition(".")[2]: module
-        for module in (overview, against_baselines, fast_accuracy, selected_epoch, molecules, molecules_validation)
+        for module in (overview, fast_accuracy, selected_epoch, molecules, molecules_validation)
     }
     rows = {name: _markdown(module.rows()) for name, module in from_records.items()}
     if BENCH.exists():
@@ -45,7 +55,12 @@ def tables() -> dict[str, str]:
         name: _runs_of(summary_of(table, table.runs(), RESULTS / f"{name}.jsonl"))
         for name, table in ((name, table_named(name, RESULTS)) for name in TABLES)
     }
-    return rows | runs
+    return rows | runs | {name: _paired(*of) for name, of in PAIRED.items()}
+
+
+def _paired(name: str, row: str) -> str:
+    table = table_named(name, RESULTS)
+    return markdown_lines(comparison_lines(comparison_of(table, table.runs(), RESULTS / f"{name}.jsonl", row)))
 
 
 def _last_full_run(content: dict[str, Any]) -> dict[str, str]:

@@ -52,7 +52,7 @@ LINES = (
         "rotated-mnist",
         "any angle",
         "CNN",
-        "AC-CNN (paper)",
+        "AC-CNN (cross-entropy)",
         "CNN (augmented)",
         "augmentation",
     ),

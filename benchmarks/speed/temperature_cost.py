@@ -123,6 +123,7 @@ def parser() -> argparse.ArgumentParser:
     parser = measure.section_options(__doc__ or "", quick=quick)
     parser.add_argument("--candidates", type=int, nargs="+", default=[4, 24], help="K of the times")
     parser.add_argument("--memory", type=int, nargs="+", default=[4, 24, 96], help="K of the memory")
+    parser.add_argument("--memory-json", type=Path, default=None, help="also write the rows of the memory to this file")
     parser.add_argument("--clouds", type=int, default=8, help="batch of the memory")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--points", type=int, default=256)
@@ -134,7 +135,7 @@ def main() -> None:
     options = measure.start(parser())
     title = f"{options.points} points, a small PointNet; {options.threads} threads"
     timed = f"Batch {options.batch}, {title}, {options.clock} time"
-    measure.report(in_megabytes(options), title=f"Batch {options.clouds}, {title}", path=None)
+    measure.report(in_megabytes(options), title=f"Batch {options.clouds}, {title}", path=options.memory_json)
     measure.report(in_passes(options), title=timed, path=options.json)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from adacanon.extras import optional
 from adacanon.reports.pictures import figure_bytes, new_figure, open_frame
 
 if TYPE_CHECKING:
@@ -33,11 +34,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Axis:
-    """From the first to the last tick; ``logarithmic`` to the base 2."""
+    """From the first to the last tick; ``logarithmic`` to the base 2; ``names`` of ticks that are no numbers."""
 
     label: str
     ticks: Sequence[float]
     logarithmic: bool = False
+    names: Sequence[str] = ()
+
+    def name(self, value: float) -> str:
+        """What a value is called."""
+        return self.names[self.ticks.index(value)] if self.names else f"{value:g}"
 
 
 def line_chart(series: Sequence[Series], x: Axis, y: Axis) -> "Figure":
@@ -55,14 +61,14 @@ def line_chart(series: Sequence[Series], x: Axis, y: Axis) -> "Figure":
     return figure
 
 
-def described(title: str, series: Sequence[Series]) -> str:
+def described(title: str, series: Sequence[Series], axis: Axis) -> str:
     """A chart in words, for those who do not see it.
 
     Example:
-        >>> described("Accuracy", [Series("alone", [(1, 90.0), (4, 92.5)], "black")])
+        >>> described("Accuracy", [Series("alone", [(1, 90.0), (4, 92.5)], "black")], Axis("K", (1, 4)))
         'Accuracy. alone: 90.0 at 1, 92.5 at 4.'
     """
-    lines = (f"{line.name}: {', '.join(f'{y:.1f} at {x:g}' for x, y in line.points)}." for line in series)
+    lines = (f"{line.name}: {', '.join(f'{y:.1f} at {axis.name(x)}' for x, y in line.points)}." for line in series)
     return " ".join((f"{title}.", *lines))
 
 
@@ -73,7 +79,8 @@ def round_ticks(low: float, high: float) -> list[float]:
         >>> round_ticks(37.2, 95.0)
         [20.0, 40.0, 60.0, 80.0, 100.0]
     """
-    from matplotlib.ticker import MaxNLocator
+    with optional("A chart"):
+        from matplotlib.ticker import MaxNLocator
 
     high = low + 1 if high == low else high
     ticks = MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
@@ -108,7 +115,7 @@ def _draw_line(plot: Any, line: Series, axis: Axis, *, name: str) -> None:
 def _set_axes(plot: Any, x: Axis, y: Axis) -> None:
     if x.logarithmic:
         plot.set_xscale("log", base=2)
-    plot.set_xticks(x.ticks, [f"{tick:g}" for tick in x.ticks])
+    plot.set_xticks(x.ticks, [x.name(tick) for tick in x.ticks])
     plot.set_yticks(y.ticks, [f"{tick:g}" for tick in y.ticks])
     if x.ticks[0] < x.ticks[-1]:
         plot.set_xlim(x.ticks[0], x.ticks[-1])

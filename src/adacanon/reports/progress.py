@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from adacanon.extras import is_installed
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -30,7 +32,10 @@ def progress_bars(*, show: bool = True) -> Iterator["Progress"]:
 
 @contextmanager
 def passes_bar(name: str, *, show: bool = True) -> Iterator[Callable[[int, int], None]]:
-    """A single bar, as a function of what is done and of all."""
+    """A single bar, as a function of what is done and of all; nothing where rich is not installed."""
+    if not is_installed("rich"):
+        yield lambda done, total: None
+        return
     with progress_bars(show=show) as bars:
         task = bars.add_task(name, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)

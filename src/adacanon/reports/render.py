@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -59,16 +60,20 @@ def to_markdown(summary: Summary) -> str:
 
 def markdown_table(summary: Summary) -> str:
     """The figures alone."""
-    headings, *rows = lines(summary)
-    return "\n".join(_markdown_row(row) for row in (headings, ("---",) * len(headings), *rows))
+    return markdown_lines(lines(summary))
 
 
 def markdown_overview(summary: Summary) -> str:
     """One line per row, one field per column: ours with its spread, and the paper's figure."""
     columns = list(dict.fromkeys(column for cells in summary.cells.values() for column in cells))
-    rows = [("method", *columns), ("---",) * (1 + len(columns))]
-    rows += [(row, *(_short(cells.get(column)) for column in columns)) for row, cells in summary.cells.items()]
-    return "\n".join(_markdown_row(row) for row in rows)
+    rows = [(row, *(_short(cells.get(column)) for column in columns)) for row, cells in summary.cells.items()]
+    return markdown_lines((("method", *columns), *rows))
+
+
+def markdown_lines(content: Sequence[Line]) -> str:
+    """Headings and rows of text fields as a table of Markdown."""
+    headings, *rows = content
+    return "\n".join(f"| {' | '.join(row)} |" for row in (headings, ("---",) * len(headings), *rows))
 
 
 def to_html(summary: Summary) -> str:
@@ -132,7 +137,3 @@ def _number(value: float | None, places: int = 2) -> str:
 def _places(value: float, least: int) -> int:
     """The decimals that show two digits of a value."""
     return max(least, 1 - math.floor(math.log10(abs(value)))) if abs(value) >= SMALLEST else least
-
-
-def _markdown_row(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cells) + " |"

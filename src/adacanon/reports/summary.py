@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+Record = Mapping[str, Any]
+"""A line of a file of records, see ``training.records``."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -76,7 +79,7 @@ class Summary:
 
 def summarise(
     title: str,
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Record],
     *,
     expected: Mapping[tuple[str, str], int],
     published: Mapping[str, Mapping[str, Sequence[float | None]]],

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adacanon.reports.doctor_page import verdict, warning
+from adacanon.reports import demo_words
+from adacanon.reports.demo_page import Measured, table_rows
+from adacanon.reports.doctor_page import cautions, verdict
+from adacanon.reports.paired import HOW_TO_READ, Comparison, comparison_lines
 from adacanon.reports.render import Line, lines
 from adacanon.reports.summary import Summary
 
@@ -38,6 +41,15 @@ def show_summary(summary: Summary) -> None:
         console.print(_table(title, [tuple(line[i] for i in columns) for line in content]))
     for note in (*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())):
         console.print(f"• {note}", highlight=False, markup=False)
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """One row against the others."""
+    from rich.console import Console
+
+    console, ((_, *columns), *rows) = Console(), comparison_lines(comparison)
+    console.print(_table(f"{comparison.title}: {comparison.row} minus each method", [(NAMES[0], *columns), *rows]))
+    console.print(f"• {HOW_TO_READ}", highlight=False, markup=False)
 
 
 def _side_by_side(content: Sequence[Line], width: int) -> Iterator[list[int]]:
@@ -130,23 +142,38 @@ def _figure(value: float) -> str:
 CLASSES_SHOWN = 40
 
 
-def show_classes(names: Sequence[str]) -> None:
-    """Which name stands for which output of a network."""
+def show_classes(names: Sequence[str], source: str) -> None:
+    """Which name stands for which output of a network, and how that is known."""
     from rich.console import Console
 
     pairs = [f"{name} → {output}" for output, name in enumerate(names)]
     if len(pairs) > CLASSES_SHOWN:
         pairs[CLASSES_SHOWN:] = [f"and {len(pairs) - CLASSES_SHOWN} more, see the page"]
     text = f"Classes and outputs of the network (another order: --classes): {', '.join(pairs)}"
-    Console().print(text, highlight=False, markup=False)
+    Console().print(f"{text}\nThe order was taken from {source}.", highlight=False, markup=False)
 
 
 def show_verdicts(diagnosis: Mapping[str, Any]) -> None:
-    """A warning if labels and outputs do not fit, and a line for each family that the doctor looked at."""
+    """Warnings, notes, how inputs were prepared, and a line for each family that the doctor looked at."""
     from rich.console import Console
 
     console = Console()
-    if warning(diagnosis):
-        console.print(f"Warning: {warning(diagnosis)}", style="bold red", highlight=False, markup=False)
+    for text in cautions(diagnosis, serious=True):
+        console.print(f"Warning: {text}", style="bold red", highlight=False, markup=False)
+    for text in cautions(diagnosis, serious=False):
+        console.print(f"Note: {text}", highlight=False, markup=False)
+    if diagnosis["preparation"]:
+        console.print(f"Inputs: {'; '.join(diagnosis['preparation'])}", highlight=False, markup=False)
     for finding in diagnosis["findings"]:
         console.print(f"• {finding['family']}: {verdict(finding)}", highlight=False, markup=False)
+
+
+def show_demo(records: Sequence[Mapping[str, Any]]) -> None:
+    """The figures of the demo, and what they say."""
+    from rich.console import Console
+
+    console, measured = Console(), Measured.of(records)
+    console.print(_table("Furniture", [("method", "upright", "turned", "training, s"), *table_rows(measured)]))
+    said = demo_words.everything(measured.upright, measured.turned, measured.seconds)
+    for sentence in (*said, *demo_words.graphs(measured.graphs)):
+        console.print(f"• {sentence}", highlight=False, markup=False)

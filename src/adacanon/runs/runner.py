@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from adacanon.errors import InputError
+from adacanon.reports.paired import Comparison, compared
 from adacanon.reports.progress import progress_bars, progress_line, progress_lines
 from adacanon.reports.summary import Summary, summarise
 from adacanon.runs.notes import read_notes
@@ -91,6 +92,16 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
         extra_metrics=table.extra_metrics,
         comparable=all(table.comparable(run.options()) for run in runs),
     )
+
+
+def comparison_of(table: Table, runs: list[Run], file: Path, row: str) -> Comparison:
+    """A row minus each of the others, over the splits that both have."""
+    (name,) = table.rows_named((row,))
+    records = relevant(runs, file)
+    found = compared(records, name, table.row_names, table.columns, title=table.title, metric=table.metric)
+    if not found.differences:
+        raise InputError(f"{name} shares no split with another row in {file}. Hint: adacanon run {table.name}")
+    return found
 
 
 def _one_by_one(

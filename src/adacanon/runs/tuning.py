@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adacanon.errors import InputError
+from adacanon.extras import optional
 from adacanon.runs.choices import chosen_file, write_choice
 from adacanon.runs.pool import process_pool
 from adacanon.runs.run import Run, Settings, relevant
@@ -100,7 +101,8 @@ def best(space: SearchSpace, records: list[Record]) -> Settings:
 
 def _proposal(space: SearchSpace, records: list[Record], number: int) -> Settings:
     """The next trial of a study that knows the records so far."""
-    import optuna
+    with optional("adacanon tune"):
+        import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=number, n_startup_trials=6)
