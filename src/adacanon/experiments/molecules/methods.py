@@ -44,7 +44,7 @@ def build(row: Row, data: RotatedMolecules, options: Settings, *, seed: int) -> 
 
 
 def blended(data: RotatedMolecules, options: Settings, *, seed: int) -> Learner:
-    r""":math:`y(g) = \\sum_i w_i R_i^{-1} f(R_ig)` with :math:`w \\propto e^{c/\\tau}`; the confidence c is one more
+    r""":math:`y(g) = \sum_i w_i R_i^{-1} f(R_ig)` with :math:`w \propto e^{c/\tau}`; the confidence c is one more
     output of the network. In training, of 24 frames four at a time are drawn.
     """
     whole = AnchoredSearch(options["frames"], whole=False)

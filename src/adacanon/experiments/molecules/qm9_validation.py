@@ -14,8 +14,11 @@ from adacanon.training.loop import TrainingControl
 CHOSEN_ON = ("gap", "dipole")
 """A scalar and a vector; polarizability takes what suits the gap."""
 
-LEARNING_RATES = (1e-3, 2e-3, 4e-3)
+LEARNING_RATES = (1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2)
 TEMPERATURES: tuple[float | str, ...] = (0.1, 1.0, INFINITE)
+
+COMPARED_AT = 2e-3
+"""The learning rate at which temperatures and frames were compared."""
 
 
 def learning_row(name: str, method: str, rate: float) -> Row:
@@ -26,7 +29,8 @@ def learning_row(name: str, method: str, rate: float) -> Row:
 def variant(temperature: float | str, frames: int) -> Row:
     """A blended row, named after what it has of its own."""
     size = "mean" if temperature == INFINITE else f"temperature {temperature:g}"
-    return blended_row(f"AC blended; {size}; {frames} frames", temperature, frames)
+    row = blended_row(f"AC blended; {size}; {frames} frames", temperature, frames)
+    return replace(row, settings={**row.settings, "learning_rate": COMPARED_AT})
 
 
 NETWORKS = (("PCA aligned", "PCA"), ("EGNN", "EGNN"))
