@@ -42,7 +42,9 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert stopped.value.code == 0
     printed = capsys.readouterr().out
-    assert all(name in printed for name in ("demo", "list", "run", "tune", "report", "figure", "data", "doctor"))
+    assert all(
+        name in printed for name in ("demo", "list", "run", "tune", "report", "figure", "data", "doctor", "explain")
+    )
 
 
 def test_the_usual_variable_sets_the_number_of_threads() -> None:

@@ -1,6 +1,9 @@
 """What the documents say is so: their code runs, their tables come from the records, their links lead somewhere."""
 
 import re
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -9,109 +12,84 @@ import torch
 from benchmarks.frame.document import filled, tables
 from torch import nn
 
-import adacanon
 from adacanon.experiments.catalogue import TABLES, table_named
-from adacanon.images import Preprocessing, ResNet18, load_weights
+from adacanon.images import Preprocessing, ResNet18
 from adacanon.reports.render import to_markdown
 from adacanon.runs.runner import summary_of
 
 ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\s*^```text\n(.*?)^```$)?", flags=re.S | re.M)
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
-def test_the_code_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    assert len(blocks) == 2
-    (own,) = [block for block in blocks if "adacanon.images" not in block]
-    exec(compile(own, "README.md", "exec"), {})
-    assert "torch.Size([8, 10, 256, 3])" in capsys.readouterr().out
+PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if BLOCK.search(page.read_text())]
 
 
-def test_three_lines_of_the_readme_wrap_a_pretrained_classifier(tmp_path: Path) -> None:
-    """With weights at random, read from a file as published ones are; quarter turns are then a symmetry of it."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    (block,) = [block for block in blocks if "adacanon.images" in block]
-    assert len([line for line in block.splitlines() if line]) == 3
-    torch.save(ResNet18().state_dict(), tmp_path / "resnet18-f37072fd.pth")
-    network = ResNet18()
-    load_weights(network, tmp_path / "resnet18-f37072fd.pth")
-    classifier, images = nn.Sequential(Preprocessing(32), network).eval(), torch.rand(2, 3, 16, 16)
-    content = {"adacanon": adacanon, "classifier": classifier, "images": images}
-    exec(compile(block, "README.md", "exec"), content)
-    assert content["scores"].shape == (2, 1000)
-    torch.testing.assert_close(content["model"](images.rot90(1, (2, 3))), content["scores"], rtol=1e-4, atol=1e-4)
-    assert not torch.allclose(classifier(images.rot90(1, (2, 3))), classifier(images), rtol=1e-4, atol=1e-4)
+def published_weights() -> dict[str, Any]:
+    """Weights at random, in a file of the published name."""
+    torch.save(ResNet18().state_dict(), "resnet18-f37072fd.pth")
+    return {}
 
 
-def test_the_code_on_the_doctor_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def a_classifier() -> dict[str, Any]:
+    """Three lines of the README wrap a classifier that the reader has."""
+    return {"classifier": nn.Sequential(Preprocessing(32), ResNet18()).eval(), "images": torch.rand(2, 3, 16, 16)}
+
+
+def images_and_weights() -> dict[str, Any]:
+    return {"images": torch.rand(2, 3, 32, 32), **published_weights()}
+
+
+PREPARED: dict[str, Callable[[], dict[str, Any]]] = {
+    "README.md": a_classifier,
+    "images.md": images_and_weights,
+    "pretrained.md": published_weights,
+}
+"""What a reader of these pages already has: names, and files in the working folder."""
+
+
+def run_blocks(page: str, content: dict[str, Any]) -> list[str]:
+    """Execute the Python blocks of a page in one namespace; a ``text`` block right after one must be what it prints.
+
+    Returns:
+        one line for each block that prints something else than the page shows.
+    """
+    content["__name__"] = "page"
+    wrong = []
+    for code, shown in BLOCK.findall(page):
+        with redirect_stdout(StringIO()) as printed:
+            exec(compile(code, "page", "exec"), content)
+        if shown and printed.getvalue().strip() != shown.strip():
+            wrong.append(f"shown {shown!r}, printed {printed.getvalue()!r}")
+    return wrong
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "doctor.md").read_text(), flags=re.S)
-    exec(compile(block, "doctor.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("rotation ")
-    assert sorted(file.name for file in (tmp_path / "report").iterdir()) == ["doctor.json", "index.html"]
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        content = PREPARED.get(path.name, dict)()
+        assert run_blocks(path.read_text(), content) == []
 
 
-def test_the_code_on_images_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With weights at random in the place of the published file."""
-    monkeypatch.chdir(tmp_path)
-    torch.save(ResNet18().state_dict(), "resnet18-f37072fd.pth")
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "images.md").read_text(), flags=re.S)
-    assert len(blocks) == 3
-    content = {"images": torch.rand(2, 3, 32, 32)}
-    exec(compile("\n".join(blocks), "images.md", "exec"), content)
-    assert content["logits"].shape == (2, 1000)
-    assert content["features"].shape == (2, 55, 512)
+def test_most_pages_have_code_that_is_run() -> None:
+    assert len(PAGES) >= 15
 
 
-def test_the_code_on_clouds_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "clouds.md").read_text(), flags=re.S)
-    assert len(blocks) == 3
-    exec(compile("\n".join(blocks), "clouds.md", "exec"), {})
-    assert capsys.readouterr().out.split("\n")[:2] == ["torch.Size([2, 10])", "torch.Size([4, 128])"]
+def test_output_that_differs_from_the_page_is_noticed() -> None:
+    page = "```python\nprint(x)\n```\n\n```text\n{}\n```\n\n```python\nx = 2\n```\n\n```text of another kind\n```\n"
+    assert run_blocks(page.format(1), {"x": 1}) == []
+    assert len(run_blocks(page.format(2), {"x": 1})) == 1
+    with pytest.raises(NameError):
+        run_blocks(page.format(1), {})
 
 
-def test_the_code_on_searches_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "searches.md").read_text(), flags=re.S)
-    exec(compile(block, "searches.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("torch.Size([4, 10, 3, 3])\n24.0 ")
-
-
-def test_the_code_on_graphs_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), flags=re.S)
-    for block, shape in zip(blocks, ([8, 2], [8, 3]), strict=True):
-        exec(compile(block, "graphs.md", "exec"), {})
-        assert capsys.readouterr().out == f"torch.Size({shape})\n"
-
-
-def test_the_code_on_temperature_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "temperature.md").read_text(), flags=re.S)
-    content: dict[str, Any] = {}
-    exec(compile(first, "temperature.md", "exec"), content)
-    assert capsys.readouterr().out == "torch.Size([8, 10]) torch.Size([24, 8, 10])\ntensor(True)\n"
-    exec(compile(second, "temperature.md", "exec"), content)
-    assert content["model"].network.last.linear.weight.grad is not None
-
-
-def test_the_code_on_answers_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "answers.md").read_text(), flags=re.S)
-    assert len(blocks) == 6
-    exec(compile("\n".join(blocks), "answers.md", "exec"), {})
-    assert capsys.readouterr().out.splitlines() == [
-        "torch.Size([4, 1])",
-        "torch.Size([4, 3]) torch.Size([24, 4, 1])",
-        "torch.Size([4, 3, 3]) [1.0, 1.0, 1.0, 1.0]",
-        "torch.Size([4, 64])",
-        "torch.Size([2, 5, 32, 32]) tensor(1.)",
-        "True",
-    ]
-
-
-def test_the_code_on_speed_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "speed.md").read_text(), flags=re.S)
-    exec(compile(block, "speed.md", "exec"), {})
-    assert capsys.readouterr().out == "torch.Size([8, 10])\n"
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_every_page_is_in_the_navigation_of_the_site(path: Path) -> None:
+    assert f": {path.name}\n" in (ROOT / "mkdocs.yml").read_text()
 
 
 def test_the_readme_is_short() -> None:
@@ -157,7 +135,8 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("document", [ROOT / "ARCHITECTURE.md"], ids=lambda path: path.name)
 def test_files_that_the_architecture_names_exist(document: Path) -> None:
     named = re.findall(
-        r"`((?:core|spaces|maximizers|graphs|images|points|data|experiments|reports)/\w+\.py)`", document.read_text()
+        r"`((?:core|spaces|maximizers|graphs|images|points|data|experiments|explain|reports)/\w+\.py)`",
+        document.read_text(),
     )
     assert len(named) > 15
     assert [name for name in named if not (ROOT / "src" / "adacanon" / name).exists()] == []

@@ -14,6 +14,7 @@ PACKAGES = (
     "adacanon.core",
     "adacanon.data",
     "adacanon.diagnosis",
+    "adacanon.explain",
     "adacanon.graphs",
     "adacanon.images",
     "adacanon.maximizers",

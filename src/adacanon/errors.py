@@ -41,5 +41,9 @@ class DataError(AdacanonError, OSError):
     """A data or record file is missing, malformed or incomplete."""
 
 
+class MissingPackageError(AdacanonError, ModuleNotFoundError):
+    """An optional package is not installed."""
+
+
 class UndeterminedWarning(UserWarning):
     """Inputs have no anchors of their own, such as symmetric shapes: the answers for them depend on their pose."""

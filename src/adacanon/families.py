@@ -8,6 +8,7 @@ from torch import Tensor
 
 from adacanon.core.answers import Carried, Kind
 from adacanon.core.family import Family
+from adacanon.core.pictures import Picture, in_turn
 from adacanon.core.pytree import Tree, batch_size
 from adacanon.core.space import Space
 from adacanon.spaces.product import Product
@@ -55,6 +56,16 @@ class Composition(Family):
 
     def real_points(self, g: Tree) -> Tensor | None:
         return self.first.real_points(g)
+
+    def describe(self, g: Tree, u: Tree, owner: Tensor) -> list[str] | None:
+        """What both do, one after the other, if both have words."""
+        first, second = self.first.describe(g, u[0], owner), self.second.describe(g, u[1], owner)
+        if first is None or second is None:
+            return None
+        return [in_turn(words) for words in zip(first, second, strict=True)]
+
+    def picture(self, form: Tree) -> Picture | None:
+        return self.second.picture(form)
 
     def transform(self, g: Tree, u: Tree, owner: Tensor) -> Tree:
         inner = self.first.transform(g, u[0], owner)

@@ -404,9 +404,9 @@ class TestCheckpoints:
             Canonicalized(cloud_network(), Rotations(), RandomSearch(4), prior=LargestScore(), answers=kind)
             for kind in ("invariant", "vectors")
         )
-        with pytest.raises(InputError, match="its answers is vectors, that of the model invariant"):
+        with pytest.raises(InputError, match="answers vectors in the checkpoint, invariant in the model"):
             ours.load_state_dict(theirs.state_dict())
-        with pytest.raises(InputError, match="its answers is invariant, that of the model vectors"):
+        with pytest.raises(InputError, match="answers invariant in the checkpoint, vectors in the model"):
             theirs.load_state_dict(ours.state_dict())
         assert "answers" not in unpacked(ours.state_dict()["_extra_state"])
 

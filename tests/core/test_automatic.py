@@ -90,11 +90,11 @@ def test_a_network_for_one_size_is_told_what_to_do() -> None:
     network = nn.Sequential(nn.Flatten(), nn.Linear(300, 2))
     with pytest.raises(RuntimeError) as error:
         Canonicalized(network, UPRIGHT).eval()(torch.randn(2, 100, 3))
-    assert any("a network for inputs of one size" in note for note in error.value.__notes__)
+    assert any("a network that takes inputs of one size only" in note for note in error.value.__notes__)
     assert Canonicalized(network, UPRIGHT, RandomSearch(5)).eval()(torch.randn(2, 100, 3)).shape == (2, 2)
 
 
 def test_a_network_that_needs_more_points_than_a_view_has_is_told_so() -> None:
     with pytest.raises(InputError, match="at least 512 points") as error:
         Canonicalized(PointNet2(5), UPRIGHT).eval()(torch.randn(2, 600, 3))
-    assert any("coarse views of 64 points" in note for note in error.value.__notes__)
+    assert any("coarse views of shape (64, 3)" in note for note in error.value.__notes__)

@@ -1,5 +1,6 @@
-"""A checkpoint names the family and the searches of its model, and is refused by another."""
+"""A checkpoint names the family, the searches and the prior of its model, and is refused by another."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,23 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from adacanon import Canonicalized, GridSearch, Objective, RandomSearch, SampleAndRefine, Temperature
+from adacanon import (
+    Canonicalized,
+    GridSearch,
+    LargestScore,
+    Monotone,
+    NegativeEntropy,
+    Objective,
+    RandomSearch,
+    SampleAndRefine,
+    Temperature,
+)
 from adacanon.core import Family
+from adacanon.core.naming import packed, unpacked
 from adacanon.errors import InputError
 from adacanon.families import Composition
 from adacanon.images import Dilations, Rotations, Translations, Windows
+from adacanon.points import AxisRotations
 from adacanon.points import Rotations as Turns
 
 
@@ -27,6 +40,8 @@ OTHERS = {
     "composition": model(Composition(Rotations(), Dilations())),
     "search": model(search=SampleAndRefine(4)),
     "search in training": model(training_search=GridSearch(4)),
+    "prior": model(prior=NegativeEntropy()),
+    "answers": model(prior=NegativeEntropy(axis=1), answers="maps"),
 }
 
 
@@ -70,9 +85,41 @@ def test_the_number_of_candidates_may_differ() -> None:
     assert torch.equal(ours.network[2].weight, theirs.network[2].weight)
 
 
-def test_other_settings_of_the_family_are_said() -> None:
-    with pytest.warns(UserWarning, match="levels=3"):
-        model(Windows()).load_state_dict(model(Windows(levels=3)).state_dict())
+@pytest.mark.parametrize(
+    ("theirs", "ours", "settings"),
+    [
+        (model(Windows(levels=3)), model(Windows()), "levels=3"),
+        (model(Rotations("disc")), model(Rotations("zero")), "outside='disc'"),
+        (model(Turns(vectors=2)), model(Turns()), "vectors=2"),
+        (model(AxisRotations((0, 1, 0))), model(AxisRotations((0, 0, 1))), "axis=(0, 1, 0)"),
+        (model(Composition(Rotations("disc"), Dilations())), model(Composition(Rotations(), Dilations())), "disc"),
+        (model(prior=Monotone(torch.neg)), model(prior=Monotone(torch.exp)), "signs=(-1,)"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_other_settings_are_said_at_the_line_that_loads(
+    theirs: Canonicalized, ours: Canonicalized, settings: str
+) -> None:
+    with pytest.warns(UserWarning, match=f"belongs to .*{re.escape(settings)}.* Hint: make the model with ") as caught:
+        ours.load_state_dict(theirs.state_dict())
+    assert caught[0].filename == __file__
+
+
+def test_the_kinds_of_answers_are_not_mixed() -> None:
+    """In both directions; the answers of the first are turned back, those of the second are not."""
+    turned, fixed = (model(Turns(), prior=LargestScore(), answers=kind) for kind in ("vectors", "invariant"))
+    for theirs, ours, words in ((turned, fixed, "answers vectors in"), (fixed, turned, "answers invariant in")):
+        with pytest.raises(InputError, match=words):
+            ours.load_state_dict(theirs.state_dict())
+
+
+def test_a_checkpoint_that_does_not_name_its_prior_is_loaded() -> None:
+    """As older versions wrote them."""
+    state = model(prior=NegativeEntropy()).state_dict()
+    names = {name: value for name, value in unpacked(state["_extra_state"]).items() if "prior" not in name}
+    ours = model()
+    ours.load_state_dict(state | {"_extra_state": packed(names)})
+    assert torch.equal(ours.network[2].weight, state["network.2.weight"])
 
 
 def test_a_checkpoint_of_tensors_alone_takes_the_names_along(tmp_path: Path) -> None:

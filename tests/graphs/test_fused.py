@@ -337,5 +337,5 @@ class TestDrawsForSeveralTrainingSteps:
 
     @pytest.mark.parametrize("resample_every", [0, -1])
     def test_numbers_that_mean_nothing_are_refused(self, resample_every: int) -> None:
-        with pytest.raises(InputError, match=r"resample_every must be a positive number of calls.*Hint"):
+        with pytest.raises(InputError, match=r"resample_every to be a whole number, at least 1.*Hint"):
             model(FAMILY, network(), resample_every=resample_every)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from adacanon.core.canonicalized import Canonicalized
+from adacanon import Canonicalized, Objective, RandomSearch
 from adacanon.data.graph_batches import GraphBatches
 from adacanon.data.tu import NAMES, load_tu
 from adacanon.graphs import (
@@ -18,10 +18,12 @@ from adacanon.graphs import (
     NodeRotations,
     anlsf,
     band_coefficients,
+    directional_filter,
     dyadic,
     framed_graphs,
     node_anlsf,
     node_coefficients,
+    node_embeddings,
 )
 from adacanon.graphs.band_frames import band_frames
 from adacanon.graphs.shift_operators import normalized_laplacian
@@ -39,18 +41,30 @@ READERS: dict[str, Reader] = {
     "node coefficients": lambda graphs: node_coefficients(graphs, PARTITION),
     "frames": lambda graphs: band_frames(graphs, PARTITION),
     "framed graphs": lambda graphs: framed_graphs(graphs, PARTITION),
-    "encoded A-NLSF": lambda graphs: EncodedANLSF(graphs[0].x.shape[1], classes=2, width=8, hidden=8).eval()(
-        Batch.from_data_list(graphs)
-    ),
+    "encoded A-NLSF": lambda graphs: encoded_model(graphs)(Batch.from_data_list(graphs)),
     "A-NLSF": lambda graphs: model(graphs[0].x.shape[1])(Batch.from_data_list(graphs)),
-    "node-level A-NLSF": lambda graphs: node_anlsf(
-        NodeRotations(PARTITION, rows=2), graphs[0].x.shape[1], classes=2
-    ).eval()(Batch.from_data_list(graphs)),
+    "node-level A-NLSF": lambda graphs: node_model(graphs)(Batch.from_data_list(graphs)),
+    "canonicalization": lambda graphs: model(graphs[0].x.shape[1]).canonicalize(graphs),
+    "an objective": lambda graphs: Objective(model(graphs[0].x.shape[1]))(graphs, torch.arange(len(graphs)) % 2),
+    "standardisation": lambda graphs: encoded_model(graphs).standardise(Batch.from_data_list(graphs)),
+    "canonicalization of encoded graphs": lambda graphs: encoded_model(graphs).canonicalize(graphs),
+    "node embeddings": lambda graphs: node_embeddings(node_model(graphs), graphs),
+    "a directional filter": lambda graphs: directional_filter(PARTITION, references=1, search=RandomSearch(2)).eval()(
+        graphs
+    ),
 }
 
 
 def model(channels: int = 1) -> Canonicalized:
     return anlsf(BandRotations(PARTITION, rows=2), channels, classes=2, hidden=8).eval()
+
+
+def node_model(graphs: list[Data]) -> Canonicalized:
+    return node_anlsf(NodeRotations(PARTITION, rows=2), graphs[0].x.shape[1], classes=2).eval()
+
+
+def encoded_model(graphs: list[Data]) -> EncodedANLSF:
+    return EncodedANLSF(graphs[0].x.shape[1], classes=2, width=8, hidden=8).eval()
 
 
 def graphs(x: Tensor | None = None, **others: Tensor) -> list[Data]:

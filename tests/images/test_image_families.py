@@ -163,6 +163,22 @@ class TestSearches:
         with pytest.raises(SpaceError, match=r"Windows\(.*no coarse views"):
             found_by(CoarseToFine(RandomSearch(4)), Windows(), images(dtype=torch.float64))
 
+    @pytest.mark.parametrize("failure", [RuntimeError, ValueError, AssertionError, IndexError])
+    def test_a_network_for_images_of_one_size_is_told_the_cause_and_what_to_do(self, failure: type[Exception]) -> None:
+        class OneSize(nn.Module):
+            def forward(self, x: Tensor) -> Tensor:
+                if x.shape[-1] != 16:
+                    raise failure("Input height and width do not match model")
+                return x.mean((2, 3))
+
+        g = torch.rand(2, 3, 16, 16)
+        with pytest.raises(failure) as caught:
+            Canonicalized(OneSize(), Rotations(), CoarseToFine(RandomSearch(4), 64)).eval()(g)
+        (note,) = caught.value.__notes__
+        assert "on coarse views of shape (3, 8, 8) of inputs of shape (3, 16, 16). Hint: " in note
+        assert "not CoarseToFine but GridSearch(50)" in note
+        assert Canonicalized(OneSize(), Rotations(), GridSearch(50)).eval()(g).shape == (2, 3)
+
     @pytest.mark.parametrize("family", [*continuous("border")[:5], Truncations()], ids=repr)
     def test_refinement_climbs(self, family: Family) -> None:
         g = images(height=12, width=12, dtype=torch.float64)
@@ -274,7 +290,7 @@ def test_features_of_all_windows_of_a_frozen_backbone() -> None:
     [
         (lambda: Rotations("wrap"), UnknownNameError, "zero, border, reflection, disc, got 'wrap'"),
         (lambda: Translations(-0.1), InputError, "Translations needs reach from zero, got reach=-0.1"),
-        (lambda: Translations(float("nan")), InputError, "got reach=nan"),
+        (lambda: Translations(float("nan")), InputError, "reach to be a number, got nan"),
         (lambda: Dilations(1.1, 2.0), InputError, "smallest <= 1 <= largest, got smallest=1.1"),
         (lambda: Dilations(0.0), InputError, "0 < smallest"),
         (lambda: Shears(1.0), InputError, "Shears needs reach from zero and below 1.*invertible, got reach=1.0"),

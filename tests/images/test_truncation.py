@@ -63,7 +63,9 @@ class TestRectangles:
     @pytest.mark.parametrize("sides", [(0.6, 0.5), (0.0, 0.5), (-1.0, 1.0), (0.5, 1.1), (float("nan"), 1.0)])
     def test_sides_in_the_wrong_order_are_refused(self, sides: tuple[float, float]) -> None:
         for kind in (Rectangles, Truncations, Windows):
-            with pytest.raises(InputError, match=rf"0 < smallest <= largest <= 1.*smallest={sides[0]}"):
+            with pytest.raises(
+                InputError, match=rf"0 < smallest <= .*smallest={sides[0]}|smallest to be a number, got nan"
+            ):
                 kind(*sides)
 
 
@@ -211,7 +213,7 @@ class TestWindows:
         assert Canonicalized(mean_and_corner, Windows(levels=None)).eval().canonicalize(g).evaluations == 50
 
     def test_bad_input(self) -> None:
-        with pytest.raises(InputError, match="at least one level"):
+        with pytest.raises(InputError, match="levels to be a whole number, at least 1"):
             Windows(levels=0)
         with pytest.raises(UnknownNameError, match="bilinear, area, got 'cubic'"):
             Windows(resize="cubic")  # type: ignore[arg-type]

@@ -112,8 +112,6 @@ def test_exact_values_are_not_evaluated_again_and_estimates_are() -> None:
 def test_settings_that_mean_nothing_are_refused() -> None:
     with pytest.raises(InputError, match="set of candidates"):
         CoarseToFine(SampleAndRefine(10))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="keep >= 1"):
-        CoarseToFine(keep=0)
     model = Canonicalized(cloud_network(), Mirror(), CoarseToFine()).eval()
     with pytest.raises(SpaceError, match="no coarse views"):
         model(clouds())
@@ -151,5 +149,5 @@ def test_a_budget_that_cannot_be_kept_is_refused() -> None:
     model = Canonicalized(MaxNetwork(), Rotations(), SampleAndRefine(5)).eval()
     with pytest.raises(InputError, match="cannot keep a budget"):
         model(large_clouds(), budget=10)
-    with pytest.raises(InputError, match="at least one"):
+    with pytest.raises(InputError, match=r"budget to be a number, at least 1, got 0\.5"):
         model(large_clouds(), budget=0.5)

@@ -144,12 +144,6 @@ def test_ids_beyond_the_store_are_refused() -> None:
         values(WithMemory(RandomSearch(3), samples=3), 0)
 
 
-@pytest.mark.parametrize("mistake", [{"samples": 0}, {"samples": 5, "slots": 0}])
-def test_a_memory_without_room_is_refused(mistake) -> None:
-    with pytest.raises(InputError, match="at least one sample and one slot"):
-        WithMemory(RandomSearch(3), **mistake)
-
-
 def test_a_search_without_candidates_cannot_be_remembered_on_coarse_views() -> None:
     search = CoarseToFine(WithMemory(SampleAndRefine(3, 2), samples=5), size=3)
     with pytest.raises(InputError, match="WithMemory needs a search over a set of candidates"):

@@ -57,6 +57,13 @@ def seeded(build: Any) -> Any:
     return network.eval()
 
 
+class TakesTwo(nn.Module):
+    """A network of points and a mask."""
+
+    def forward(self, x: Tensor, real: Tensor) -> Tensor:
+        return (x * real.unsqueeze(2)).sum(1)
+
+
 def pointnet(channels: int = 3) -> PointNet:
     return seeded(lambda: PointNet(4, channels=channels, widths=(16, 24), head=(12,)))
 
@@ -299,10 +306,6 @@ class TestRepresentations:
 
 
 class TestErrors:
-    def test_points_without_vectors(self) -> None:
-        with pytest.raises(InputError, match="at least one vector, got vectors=0"):
-            Rotations(vectors=0).prepare(points())
-
     @pytest.mark.parametrize(
         ("family", "g", "message"),
         [
@@ -322,6 +325,16 @@ class TestErrors:
             (Rotations(), (points(), categories().bool()), r"of torch.bool. Hint: one per point; .*as numbers"),
             (Rotations(), (points(), mask().tolist()), r"beside the points, got \['list'\]"),
             (Rotations(), (), r"got tuple"),
+            (Rotations(), points(4), r"got \(4, 12, 4\). Hint: numbers .*\(points\[..., :3\], points\[..., 3:\]\)"),
+            (Rotations(), points(6), r"Hint: Rotations\(vectors=2\), if all .*; numbers .*colour.*Unpacked\(network\)"),
+            (Rotations(vectors=2), points(7), r"points\[..., :6\], points\[..., 6:\]"),
+            (
+                Rotations(),
+                list(points()),
+                r"got a list of 4 clouds, the first of shape \(12, 3\). Hint: .*padded_clouds",
+            ),
+            (Isometries(), (points()[0], points()[1, :5]), r"got a tuple of 2 clouds, .*padded_clouds.*Unpacked"),
+            (Rotations(), [points()[0].numpy()], r"got a list of 1 clouds, .*padded_clouds"),
         ],
     )
     def test_batches_of_another_shape(self, family: CloudFamily, g: Any, message: str) -> None:
@@ -346,6 +359,38 @@ class TestErrors:
     def test_one_hot_categories_may_be_as_many_as_points(self) -> None:
         g = points(), torch.eye(12, dtype=torch.float64)[:4]
         assert len(Rotations().prepare(g)) == 2
+
+    @pytest.mark.parametrize(
+        "network",
+        [nn.Flatten(), nn.Linear(3, 2), lambda x: x.mean(1), TakesTwo()],
+        ids=["flatten", "linear", "own", "two"],
+    )
+    def test_a_network_of_tensors_is_told_of_unpacked(self, network: Any) -> None:
+        with pytest.raises((TypeError, AttributeError)) as caught:
+            Canonicalized(network, Rotations()).eval()((points(), mask()))
+        (note,) = caught.value.__notes__
+        assert "one argument, a tuple of 2 tensors. Hint: adacanon.points.Unpacked(network)" in note
+
+    def test_a_network_in_unpacked_is_told_what_it_was_called_with(self) -> None:
+        with pytest.raises(TypeError) as caught:
+            Canonicalized(Unpacked(nn.Linear(3, 2)), Rotations()).eval()((points(), mask()))
+        (note,) = caught.value.__notes__
+        assert note.startswith("Unpacked called Linear with 2 tensors, of shapes (")
+
+    def test_an_error_of_a_network_on_tensors_has_no_word_of_tuples(self) -> None:
+        with pytest.raises(TypeError) as caught:
+            Canonicalized(TakesTwo(), Rotations()).eval()(points())
+        assert not getattr(caught.value, "__notes__", ())
+
+    def test_unpacked_takes_a_network_and_not_its_class(self) -> None:
+        with pytest.raises(InputError, match=r"Unpacked expects a module, got .*PointNet.*Hint: an instance"):
+            Unpacked(PointNet)  # type: ignore[arg-type]
+
+    def test_a_feature_of_zeros_and_ones_takes_two_columns(self) -> None:
+        feature = mask().double().unsqueeze(2)
+        with pytest.raises(ShapeError, match=r"Hint: .*torch.cat\(\[x, 1 - x\], 2\)"):
+            Rotations().prepare((points(), feature))
+        assert len(Rotations().prepare((points(), torch.cat([feature, 1 - feature], 2)))) == 2
 
     def test_unpacked_says_what_it_unpacks(self) -> None:
         with pytest.raises(ShapeError, match=r"as a tuple, got Tensor. Hint"):

@@ -10,6 +10,7 @@ from torch import Tensor
 from adacanon import AnchoredSearch, Canonicalized, RandomSearch
 from adacanon.core import Family, Landscape, Maximizer, SearchResult, Space
 from adacanon.core.pytree import map_tensors
+from adacanon.errors import InputError
 from adacanon.images import Reflections
 from adacanon.points import Rotations
 from adacanon.spaces import SO3, Circle, Orthogonal
@@ -109,6 +110,46 @@ def test_a_space_that_breaks_a_law_is_caught(name: str) -> None:
     bent, law = BENT_SPACES[name]
     with pytest.raises(AssertionError, match=law):
         check_space(Bent(**bent), count=16)
+
+
+POINT = "a tensor of shape (16,)"
+WRONG_RETURNS = {
+    "sample": (None, "sample must return at least one tensor, got None"),
+    "project": ((1.0, 2.0), f"project(u) must return {POINT}, got a tuple of 2 (1.0, 2.0)"),
+    "tangent": (None, f"tangent(u, v) must return {POINT}, got None"),
+    "retract": (torch.zeros(3), f"retract(u, v) must return {POINT}, got a tensor of shape (3,)"),
+    "norm": (1.0, f"norm(v) must return {POINT}, got 1.0"),
+    "distance": (torch.zeros(()), f"distance(u, v) must return {POINT}, got a tensor of shape ()"),
+    "identity": (0.0, "identity() must return a tensor of shape (), got 0.0"),
+    "compose": ([torch.zeros(16)], f"compose(u, v) must return {POINT}, got a list of 1 ({POINT})"),
+    "cover": (None, "cover(count) must return points, got None"),
+}
+
+
+@pytest.mark.parametrize("verb", WRONG_RETURNS)
+def test_a_space_that_returns_something_else_is_told_what_came_and_what_is_expected(verb: str) -> None:
+    value, words = WRONG_RETURNS[verb]
+    with pytest.raises(AssertionError) as caught:
+        check_space(Bent(**{verb: lambda *arguments, **options: value}), count=16)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [None, (1.0, 2.0), torch.zeros(3)], ids=["None", "tuple", "tensor"])
+def test_a_space_without_a_diameter_is_told_so(value: Any) -> None:
+    class Endless(Bent):
+        diameter = value
+
+    with pytest.raises(AssertionError, match="diameter must return a number, got "):
+        check_space(Endless())
+
+
+def test_classes_instead_of_instances_are_named() -> None:
+    with pytest.raises(AssertionError, match=r"expects a Space, got .*Circle.*Hint: an instance"):
+        check_space(Circle)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match=r"expects a Family, got .*Rotations.*Hint: an instance"):
+        check_family(Rotations, clouds())  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"object with a method maximize, got .*RandomSearch.*Hint: an instance"):
+        check_maximizer(RandomSearch)  # type: ignore[arg-type]
 
 
 def test_the_unbent_space_passes() -> None:
@@ -219,6 +260,43 @@ def test_good_families_pass(family: Family, g: Any, laws: tuple[str, ...]) -> No
     assert check_family(family, g) == laws
 
 
+@dataclass(frozen=True)
+class Returning(Family):
+    """Rotations of which one method returns something else."""
+
+    verb: str
+    value: Any
+
+    def prepare(self, g: Tensor) -> Any:
+        return self.value if self.verb == "prepare" else g
+
+    def space(self, g: Tensor) -> Any:
+        return self.value if self.verb == "space" else SO3()
+
+    def transform(self, g: Tensor, u: Tensor, owner: Tensor) -> Any:
+        return self.value if self.verb == "transform" else g[owner] @ u.mT
+
+
+@pytest.mark.parametrize(
+    ("verb", "value", "message"),
+    [
+        ("prepare", None, r"prepare must return a tensor or a tree of tensors, got None"),
+        ("space", SO3, r"space must return a Space, got the class SO3"),
+        ("space", None, r"space must return a Space, got None"),
+        ("transform", None, r"one row per pair, 16, got None"),
+        ("transform", torch.zeros(()), r"one row per pair, 16, got a tensor of shape \(\)"),
+        (
+            "transform",
+            (torch.zeros(16, 2), torch.zeros(3)),
+            r"got a tuple of 2 \(a tensor of .*, a tensor of shape \(3,\)",
+        ),
+    ],
+)
+def test_a_family_that_returns_something_else_is_told_so(verb: str, value: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_family(Returning(verb, value), clouds())
+
+
 def test_a_given_perturbation_replaces_the_default() -> None:
     seen: list[float] = []
 
@@ -290,6 +368,43 @@ MAXIMIZER_FAULTS = {
 def test_a_maximizer_that_breaks_a_law_is_caught(fault: str) -> None:
     with pytest.raises(AssertionError, match=MAXIMIZER_FAULTS[fault]):
         check_maximizer(Faulty(fault))
+
+
+@dataclass(frozen=True)
+class Answering(Maximizer):
+    """A search that returns what it is told."""
+
+    value: Any
+
+    def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> Any:
+        return self.value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, r"must return SearchResult\(parameters, values\), got None"),
+        (torch.zeros(4, 3), r"SearchResult\(parameters, values\), got a tensor of shape \(4, 3\)"),
+        (
+            (torch.zeros(4, 3, 3, 3), torch.zeros(4, 3)),
+            r"got a tuple of 2 \(a tensor of shape \(4, 3, 3, 3\), a tensor",
+        ),
+        (SearchResult(None, torch.zeros(4, 3)), "with tensors as parameters, got None"),
+        (SearchResult(torch.zeros(4, 3, 3, 3), None), "with a tensor of values, got None"),  # type: ignore[arg-type]
+    ],
+    ids=["None", "tensor", "tuple", "no parameters", "no values"],
+)
+def test_a_maximizer_that_returns_something_else_is_told_so(value: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_maximizer(Answering(value))
+
+
+def test_a_search_of_ones_own_is_checked_without_a_base_class() -> None:
+    class Own:
+        def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
+            return RandomSearch(8).maximize(landscape, generator=generator)
+
+    assert check_maximizer(Own()).values.shape == (4, 3)  # type: ignore[arg-type]
 
 
 # Invariance

@@ -8,6 +8,7 @@ from adacanon.core.landscape import Landscape
 from adacanon.core.loss import cross_entropy, one_vs_rest, predict, probabilities
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.objective import LossAndLogits, Objective
+from adacanon.core.pictures import Drawing, Graph, Numbers, Pixels, Points
 from adacanon.core.prior import ClassScore, Monotone, Prior
 from adacanon.core.shared_priors import Confidence, EqualWeights, LargestScore, LogSumExp, NegativeEntropy, PlacePrior
 from adacanon.core.soft import Temperature, effective_number, soft_maximum, soft_weights
@@ -19,9 +20,11 @@ __all__ = [
     "Carried",
     "ClassScore",
     "Confidence",
+    "Drawing",
     "EqualWeights",
     "Family",
     "Fused",
+    "Graph",
     "Landscape",
     "LargestScore",
     "LogSumExp",
@@ -29,8 +32,11 @@ __all__ = [
     "Maximizer",
     "Monotone",
     "NegativeEntropy",
+    "Numbers",
     "Objective",
+    "Pixels",
     "PlacePrior",
+    "Points",
     "Prior",
     "SearchResult",
     "Space",

@@ -1,8 +1,8 @@
 """The adaptively canonicalized network :math:`f \\circ \\rho_f`."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,8 +10,17 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
 from adacanon.core.answers import Carried, Kind, carried_back, check_answers, settled
+from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.canonical import Canonical
-from adacanon.core.checks import CHECK_HINT, check_ids, check_parts, checked_result, other_types, where_not_finite
+from adacanon.core.checks import (
+    CHECK_HINT,
+    check_ids,
+    check_parts,
+    checked_result,
+    one_argument,
+    other_types,
+    where_not_finite,
+)
 from adacanon.core.evaluation import evaluate
 from adacanon.core.evaluation_mode import Network, in_evaluation_mode, in_its_own_mode
 from adacanon.core.family import Family, Searches
@@ -36,6 +45,7 @@ from adacanon.core.soft import Temperature, as_temperature, compare_temperatures
 from adacanon.core.soft_answers import soft_answers, soft_canonical
 from adacanon.core.undetermined import warn_of_undetermined
 from adacanon.errors import AdacanonError, InputError, ShapeError
+from adacanon.notices import warn_caller
 
 
 class Canonicalized(nn.Module):
@@ -104,17 +114,13 @@ class Canonicalized(nn.Module):
         resample_every: int = 1,
     ) -> None:
         super().__init__()
-        if resample_every < 1:
-            raise InputError(
-                f"resample_every must be a positive number of calls, got {resample_every}. "
-                "Hint: 1 draws candidates at every call"
-            )
-        if chunk_size is not None and chunk_size < 1:
-            raise InputError(
-                f"chunk_size must be a positive number of pairs or None, got {chunk_size}. "
-                "Hint: None chooses by the size of a form"
-            )
         check_parts(network, family, prior)
+        if chunk_size is not None:
+            hint = "None chooses by the size of a form"
+            chunk_size = whole_number("Canonicalized", "chunk_size", chunk_size, least=1, hint=hint)
+        hint = "1 draws candidates at every call"
+        resample_every = whole_number("Canonicalized", "resample_every", resample_every, least=1, hint=hint)
+        seed = whole_number("Canonicalized", "seed", seed)
         automatic = search is None
         if search is None:
             search, in_training = _searches_of(family)
@@ -138,8 +144,8 @@ class Canonicalized(nn.Module):
         self.register_buffer("draws", torch.tensor(0, dtype=torch.int64))
 
     def get_extra_state(self) -> Tensor:
-        """Family and searches by name, so that a checkpoint of one model is not taken for that of another."""
-        return packed(names_of(self.family, self.search, self.training_search, self.answers))
+        """Family, searches and prior by name, so that a checkpoint of one model is not taken for that of another."""
+        return packed(names_of(self.family, self.search, self.training_search, self.prior, self.answers))
 
     def set_extra_state(self, state: Tensor) -> None:
         """Names are compared before anything is loaded."""
@@ -150,10 +156,9 @@ class Canonicalized(nn.Module):
             compare_names(unpacked(state_dict[key]), unpacked(self.get_extra_state()), key=key)
             compare_temperatures(state_dict, f"{prefix}temperature.", self.temperature)
         else:  # written by an older version, or the caller has removed it
-            warnings.warn(
+            warn_caller(
                 f"The checkpoint does not name its family and search, and is loaded into {self.family!r}. "
-                "Hint: save it again to add them",
-                stacklevel=2,
+                "Hint: save it again to add them"
             )
             state_dict[key] = self.get_extra_state()
         super()._load_from_state_dict(state_dict, prefix, *others)
@@ -204,10 +209,12 @@ class Canonicalized(nn.Module):
         budget: float | None = None,
     ) -> Canonical:
         """Search, and return everything that was found; no gradients. Arguments as in ``forward``."""
+        given = g
         with torch.no_grad():
             g = self.prepare(g)
             if self.temperature is not None:
-                return soft_canonical(self, self.temperature(), g, ids=ids, generator=generator, budget=budget)
+                soft = soft_canonical(self, self.temperature(), g, ids=ids, generator=generator, budget=budget)
+                return replace(soft, given=given)
             found, landscape = self.maximize(g, ids=ids, generator=generator, budget=budget)
             with in_evaluation_mode(self.network) as network:
                 outputs = self._at(network, g, found, landscape)
@@ -225,6 +232,8 @@ class Canonicalized(nn.Module):
             g=g,
             determined=landscape.determined,
             known=carried.known,
+            model=self,
+            given=given,
         )
 
     def prepare(self, g: Any) -> Tree:
@@ -286,6 +295,10 @@ class Canonicalized(nn.Module):
                 raise
             except RuntimeError as error:  # from the network
                 if note := other_types(self.network, g):
+                    error.add_note(note)
+                raise
+            except (TypeError, AttributeError) as error:
+                if note := one_argument(error, g):
                     error.add_note(note)
                 raise
             self._warn_once(landscape)
@@ -373,6 +386,5 @@ def _search_state(*maximizers: Maximizer | None) -> list[nn.Module]:
 
 
 def _with_budget(search: Maximizer, budget: float, landscape: Landscape) -> Maximizer:
-    if not budget >= 1:
-        raise InputError(f"budget must be at least one evaluation of the network per input, got {budget}")
+    budget = real_number("Canonicalized", "budget", budget, least=1, hint="evaluations of the network per input")
     return search.with_budget(budget, landscape)

@@ -22,7 +22,8 @@ def check_parts(network: Any, family: Any, prior: Any) -> None:
             f"The network must be a module or a function, got {network!r}. "
             f"Hint: an instance, {getattr(network, '__name__', 'Network')}()"
         )
-    expected = {"family": (family, Family, "Rotations()"), "prior": (prior or ClassScore(), Prior, "ClassScore()")}
+    prior = ClassScore() if prior is None else prior
+    expected = {"family": (family, Family, "Rotations()"), "prior": (prior, Prior, "ClassScore()")}
     for name, (part, kind, example) in expected.items():
         if not isinstance(part, kind):
             raise InputError(f"The {name} must be a {kind.__name__}, got {part!r}. Hint: an instance such as {example}")
@@ -40,7 +41,10 @@ def check_ids(ids: Any, batch: int) -> None:
 def checked_result(found: SearchResult, landscape: Landscape) -> SearchResult:
     """What a search returned, whoever wrote it; refused if it does not fit the batch or holds NaN."""
     if not isinstance(found, SearchResult):
-        raise ShapeError(f"A search must return a SearchResult, got {found!r}. Hint: SearchResult(parameters, values)")
+        raise ShapeError(
+            f"A search must return a SearchResult, got {type(found).__name__}. Hint: return SearchResult(parameters, "
+            "values), and check the search with adacanon.testing.check_maximizer"
+        )
     values = found.values
     leading = {tuple(leaf.shape[:2]) for leaf in tensors(found.parameters)}
     if values.dim() != 2 or values.shape[0] != landscape.batch or leading != {tuple(values.shape)}:
@@ -63,6 +67,16 @@ def other_types(network: Callable[..., Tensor], g: Tree) -> str:
         return ""
     names = [", ".join(sorted(str(dtype) for dtype in dtypes)) for dtypes in (came, own)]
     return f"The input is of {names[0]}, the network of {names[1]}. Hint: input.float(), or network.double()"
+
+
+def one_argument(error: TypeError | AttributeError, g: Tree) -> str:
+    """What to say if a network cannot do anything with a form that is a tuple."""
+    if type(g) is not tuple or hasattr(error, "__notes__"):  # a note is that of Unpacked
+        return ""
+    return (
+        f"The network was called with one argument, a tuple of {len(g)} tensors. "
+        "Hint: adacanon.points.Unpacked(network) hands them to the network as separate arguments"
+    )
 
 
 def where_not_finite(leaf: Tensor) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from adacanon.core.answers import Carried, Kind
+from adacanon.core.pictures import Picture
 from adacanon.core.pytree import Tree
 from adacanon.core.space import Space
 from adacanon.errors import SpaceError
@@ -140,5 +141,17 @@ class Family(ABC):
         """Smaller versions of the inputs, of ``size`` points or pixels, or None if there are none.
 
         They must move with the input: a transformed input has the transformed coarse view.
+        """
+        return None
+
+    def describe(self, g: Tree, u: Tree, owner: Tensor) -> list[str] | None:
+        """Words for the transformations :math:`u[p]` of the inputs :math:`g[owner[p]]`, one text per pair, such as
+        "turned by 37°"; None where numbers have to do. They are shown on the page of an answer.
+        """
+        return None
+
+    def picture(self, form: Tree) -> Picture | None:
+        """What the page of an answer shows of one form, a row of what ``transform`` gives, or of one prepared input;
+        None for a table of its numbers.
         """
         return None

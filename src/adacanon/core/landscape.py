@@ -14,7 +14,7 @@ from adacanon.core.precision import fused_in_precision, in_precision, reduced_pr
 from adacanon.core.prior import Prior
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, owners, row_numel, tensors
 from adacanon.core.space import Space
-from adacanon.errors import InputError, ScoreError, ShapeError, SpaceError
+from adacanon.errors import ScoreError, SpaceError
 
 AUTOMATIC_CHUNK_NUMBERS = 2**14
 """An automatic chunk holds this many input numbers, twice as many in reduced precision: what the layers make of them
@@ -171,11 +171,8 @@ class Landscape:
         landscape._determined = self._determined
         try:
             yield landscape
-        except (RuntimeError, InputError, ShapeError) as error:  # what networks raise for sizes that do not fit
-            error.add_note(
-                f"while coarse views of {size} points or pixels were scored. Hint: a network for inputs of one size "
-                "needs a search without coarse views, such as RandomSearch(50) or SampleAndRefine(50, 3)"
-            )
+        except (RuntimeError, ValueError, IndexError, AssertionError) as error:  # the network wants another size
+            error.add_note(self._on_coarse_views(view))
             raise
         self._count(landscape.pairs_evaluated * self.share(size))
 
@@ -214,6 +211,15 @@ class Landscape:
                 raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
             self._views[size] = view
         return self._views[size]
+
+    def _on_coarse_views(self, view: Tree) -> str:
+        """What to say of a network that fails on smaller versions of the inputs."""
+        small, whole = (tuple(tensors(g)[0].shape[1:]) for g in (view, self.g))
+        return (
+            f"The network was called on coarse views of shape {small} of inputs of shape {whole}. Hint: a network that "
+            "takes inputs of one size only needs a search without coarse views: not CoarseToFine but GridSearch(50), "
+            "RandomSearch(50) or SampleAndRefine(50, 3)"
+        )
 
     def _count(self, pairs: float) -> None:
         self.pairs_evaluated += pairs

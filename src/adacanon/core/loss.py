@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from adacanon.errors import InputError, ShapeError
+from adacanon.notices import warn_caller
 
 
 def one_vs_rest(logits: Tensor, targets: Tensor) -> Tensor:
@@ -57,6 +58,9 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     return functional.cross_entropy(logits, targets.long())
 
 
+LEAVE_OUT = "leave out samples without a label, keep = {} and objective(g[keep], targets[keep])"
+"""What to do where a loss has no place for missing labels."""
+
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"one-vs-rest": one_vs_rest, "cross-entropy": cross_entropy}
 """By the names that settings of experiments give them."""
 
@@ -97,26 +101,51 @@ def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
             "for each of the network's number of classes"
         )
     known = ~targets.isnan() if targets.is_floating_point() else targets >= 0
+    if not targets.is_floating_point() and not bool(known.all()):
+        _warn_of_signs(targets)
     labels = torch.where(known, targets, 0).to(logits.dtype)
     if bool(((labels < 0) | (labels > 1)).any()):
         raise InputError(
             f"Labels must lie in [0, 1], got values up to {labels.max().item()} and down to {labels.min().item()}. "
-            "Hint: for class indices give targets of shape (batch,)"
+            "Hint: for class indices give targets of shape (batch,); for the two classes -1 and 1, (labels + 1) / 2; "
+            "for missing labels NaN"
         )
     return labels, known
+
+
+def _warn_of_signs(targets: Tensor) -> None:
+    """Whole numbers of which none is zero: minus one may mean the negative class, not a missing label."""
+    if bool((targets > 0).any()) and not bool((targets == 0).any()):
+        warn_caller(
+            "No label of the batch is 0, and the negative ones count as missing, so that nothing is learnt from them. "
+            "Hint: (labels + 1) // 2 where -1 is the negative class; labels.float() with NaN where they are missing"
+        )
 
 
 def _one_hot(targets: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
     classes = logits.shape[1]
     if targets.is_floating_point() or targets.dtype == torch.bool:
+        missing = targets.is_floating_point() and bool(targets.isnan().any())
+        hint = f"for NaN, {LEAVE_OUT.format('~targets.isnan()')}" if missing else "targets.long()"
         raise InputError(
-            f"Class indices must be integers, got {targets.dtype}. "
-            "Hint: targets.long(), or labels of shape (batch, classes)"
+            f"Class indices must be integers, got {targets.dtype}. Hint: {hint}, or labels of shape (batch, classes)"
         )
-    if int(targets.min()) < 0 or int(targets.max()) >= classes:
+    lowest, highest = int(targets.min()), int(targets.max())
+    if lowest < 0 or highest >= classes:
         raise InputError(
-            f"Class indices must lie in 0..{classes - 1}, got {int(targets.min())}..{int(targets.max())}. "
-            "Hint: the network's number of classes must match the labels"
+            f"Class indices must lie in 0..{classes - 1}, got {lowest}..{highest}. "
+            f"Hint: {_hint_for_indices(lowest, highest, classes)}"
         )
     labels = torch.zeros_like(logits, requires_grad=False).scatter_(1, targets.long().unsqueeze(1), 1.0)
     return labels, torch.ones_like(labels, dtype=torch.bool)
+
+
+def _hint_for_indices(lowest: int, highest: int, classes: int) -> str:
+    if lowest < 0:
+        return (
+            f"{LEAVE_OUT.format('targets >= 0')}; where {lowest} is the name of a class, number the classes from 0, "
+            "torch.unique(targets, return_inverse=True)[1] for all labels at once"
+        )
+    if (lowest, highest) == (1, classes):
+        return "classes are numbered from 0, targets - 1; or the network's number of classes is too small"
+    return f"the network's number of classes must match the labels, which need {highest + 1}"

@@ -1,4 +1,4 @@
-"""What objectives need of a model."""
+"""What objectives and pages need of a model."""
 
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -6,6 +6,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from adacanon.core.answers import Kind
+from adacanon.core.canonical import Canonical
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.prior import Prior
@@ -14,9 +16,12 @@ from adacanon.core.soft import Temperature
 
 
 class CanonicalizedModel(Protocol):
-    """What an objective needs of a model: that of :class:`Canonicalized`, and of what wraps one."""
+    """What an objective or a page needs of a model: that of :class:`Canonicalized`, and of what wraps one."""
 
     training: bool
+
+    @property
+    def answers(self) -> Kind: ...
 
     @property
     def prior(self) -> Prior: ...
@@ -27,6 +32,10 @@ class CanonicalizedModel(Protocol):
     def __call__(self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor: ...
 
     def prepare(self, g: Any) -> Tree: ...
+
+    def canonicalize(
+        self, g: Any, *, ids: Tensor | None = None, generator: torch.Generator | None = None
+    ) -> Canonical: ...
 
     def maximize(
         self, g: Tree, *, ids: Tensor | None = None, generator: torch.Generator | None = None

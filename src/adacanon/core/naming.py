@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from typing import Any
 
 import torch
@@ -10,16 +9,24 @@ from torch import Tensor
 
 from adacanon.core.family import Family
 from adacanon.core.maximizer import Maximizer
+from adacanon.core.prior import ClassScore, Prior
 from adacanon.errors import InputError
+from adacanon.notices import warn_caller
 
+PRIOR = ("prior", "settings of the prior")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def names_of(
-    family: Family, search: Maximizer, training_search: Maximizer | None, answers: str = "invariant"
+    family: Family,
+    search: Maximizer,
+    training_search: Maximizer | None,
+    prior: Prior | None = None,
+    answers: str = "invariant",
 ) -> dict[str, str]:
-    """Kind and settings of the family, the kinds of the searches and that of the answers: how many candidates are tried
-    is no part of it. Answers that do not move with the input are not mentioned, as in checkpoints of older versions.
+    """Kind and settings of family and prior, the kinds of the searches and that of the answers: how many candidates are
+    tried is no part of it. Answers that do not move with the input are not mentioned, as in checkpoints of older
+    versions.
 
     Example:
         >>> from adacanon import RandomSearch, WithMemory
@@ -27,10 +34,13 @@ def names_of(
         >>> names_of(Rotations(), WithMemory(RandomSearch(8), samples=10), None)["search"]
         'WithMemory(RandomSearch)'
     """
+    prior = ClassScore() if prior is None else prior
     moving = {} if answers == "invariant" else {"answers": answers}
     return moving | {
         "family": f"{_package(family)}.{_kind(family, Family)}",
         "settings": _ADDRESS.sub("", repr(family)),
+        "prior": type(prior).__qualname__,
+        "settings of the prior": _ADDRESS.sub("", repr(prior)),
         "search": _kind(search, Maximizer),
         "search in training": _kind(search if training_search is None else training_search, Maximizer),
     }
@@ -46,19 +56,25 @@ def unpacked(text: Tensor) -> dict[str, str]:
 
 
 def compare_names(saved: dict[str, str], own: dict[str, str], *, key: str) -> None:
-    """Refuse the checkpoint of another family or search; warn of other settings of the same family."""
-    saved, own = ({"answers": "invariant"} | names for names in (saved, own))
-    kinds = [name for name in ("family", "search", "search in training", "answers") if saved.get(name) != own[name]]
-    if kinds:
-        found = "; ".join(f"its {name} is {saved.get(name)}, that of the model {own[name]}" for name in kinds)
+    """Refuse the checkpoint of another family, search, prior or kind of answers; warn of other settings of the same
+    family or prior. Checkpoints of older versions do not name their prior, which is then not compared.
+    """
+    own = {"answers": "invariant"} | own
+    saved = {"answers": "invariant"} | {name: own[name] for name in PRIOR} | saved
+    kinds = ("family", "search", "search in training", "prior", "answers")
+    differ = [name for name in kinds if saved.get(name) != own[name]]
+    if differ:
+        found = "; ".join(f"{name} {saved.get(name)} in the checkpoint, {own[name]} in the model" for name in differ)
         raise InputError(
             f"The checkpoint belongs to another model: {found}. "
             f"Hint: to load it all the same, remove the entry {key!r} from it"
         )
-    if saved["settings"] != own["settings"]:
-        warnings.warn(
-            f"The checkpoint belongs to {saved['settings']} and is loaded into {own['settings']}", stacklevel=3
-        )
+    for name in ("settings", "settings of the prior"):
+        if saved[name] != own[name]:
+            warn_caller(
+                f"The checkpoint belongs to {saved[name]} and is loaded into {own[name]}, so that its answers may be "
+                f"others than where it was saved. Hint: make the model with {saved[name]}"
+            )
 
 
 def _package(thing: Any) -> str:

@@ -1,4 +1,4 @@
-r"""The training module: the loss of :math:`f\\circ\\rho_f`, exact or by a few forms per input."""
+r"""The training module: the loss of :math:`f\circ\rho_f`, exact or by a few forms per input."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

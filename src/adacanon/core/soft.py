@@ -18,6 +18,8 @@ from torch import Tensor, nn
 
 from adacanon.errors import InputError, ShapeError
 
+TEMPERATURE_IS = "A temperature must be a number or one per class, and not negative"
+
 
 def soft_maximum(values: Tensor, temperature: Tensor | float, *, counts: Tensor | None = None) -> Tensor:
     r""":math:`S_\tau` over the first axis, with equal weights for the candidates that count.
@@ -191,9 +193,9 @@ class Temperature(nn.Module):
 
     def __init__(self, value: float | Sequence[float] | Tensor, *, learned: bool = False) -> None:
         super().__init__()
-        start = torch.as_tensor(value, dtype=torch.get_default_dtype()).detach().clone()
-        if start.dim() > 1 or bool(start.isnan().any()) or bool((start < 0).any()):
-            raise InputError(f"A temperature must be a number or one per class, and not negative, got {value!r}")
+        start = _numbers(value)
+        if start.dim() > 1 or start.numel() == 0 or bool(start.isnan().any()) or bool((start < 0).any()):
+            raise InputError(f"{TEMPERATURE_IS}, got {value!r}")
         if learned and not bool((start.isfinite() & (start > 0)).all()):
             raise InputError(f"A temperature that is learned must start positive and finite, got {value!r}. Hint: 1.0")
         self.learned = learned
@@ -210,12 +212,21 @@ class Temperature(nn.Module):
         return self.logarithm.exp() if self.learned else self.fixed  # type: ignore[return-value]
 
 
+def _numbers(value: Any) -> Tensor:
+    """A tensor of what may be a number, a sequence, an array or a tensor."""
+    try:
+        numbers = torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{TEMPERATURE_IS}, got {value!r}") from error
+    if numbers.dtype == torch.bool or numbers.is_complex():
+        raise InputError(f"{TEMPERATURE_IS}, got {value!r}")
+    return numbers.to(torch.get_default_dtype()).detach().clone()
+
+
 def as_temperature(value: Any) -> Temperature | None:
     """What a model is given as a temperature; None for the number zero, the maximum itself."""
     if isinstance(value, Temperature):
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float | Sequence | Tensor) or isinstance(value, str):
-        raise InputError(f"A temperature must be a number, one per class, or a Temperature, got {value!r}")
     fixed = Temperature(value)
     return None if fixed().dim() == 0 and float(fixed()) == 0 else fixed
 

@@ -95,6 +95,7 @@ def soft_canonical(
         weights=weights,
         effective_forms=effective_number(weights),
         known=carried.known,
+        model=model,
     )
 
 

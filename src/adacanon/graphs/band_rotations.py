@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import whole_number
 from adacanon.core.family import Family, Fused, Searches
+from adacanon.core.pictures import Numbers
 from adacanon.core.pytree import Tree
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.band_search import band_search
@@ -15,6 +17,7 @@ from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
 from adacanon.graphs.spectral_mlp import Pullback, SpectralMLP
+from adacanon.graphs.words import basis_change_in_words, coefficients_by_band
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
 
 
@@ -53,10 +56,14 @@ class BandRotations(Family):
             raise InputError(f"BandRotations needs a partition, got {self.partition!r}. Hint: BandRotations(dyadic(8))")
         if isinstance(self.operator, str):
             known_operator(self.operator)
-        if len(self.rows_per_band) != self.partition.bands or min(self.rows_per_band) < 1:
+        several = isinstance(self.rows, tuple | list)
+        each: Any = self.rows if several else (self.rows,)
+        rows = tuple(whole_number("BandRotations", "rows", row, least=1) for row in each)
+        if several and len(rows) != self.partition.bands:
             raise InputError(
-                f"rows must be positive, one for each of the {self.partition.bands} bands, got {self.rows}"
+                f"rows must be one number, or one for each of the {self.partition.bands} bands, got {self.rows}"
             )
+        object.__setattr__(self, "rows", rows if several else rows[0])
 
     @property
     def rows_per_band(self) -> tuple[int, ...]:
@@ -86,6 +93,17 @@ class BandRotations(Family):
         else:
             rotated = torch.cat([rotated[:, k, :rows] for k, rows in enumerate(self.rows)], dim=1)
         return rotated if g.invariants is None else (rotated, g.invariants[owner])
+
+    def describe(self, g: BandCoefficients, u: Tensor, owner: Tensor) -> list[str]:
+        owners = owner.tolist()
+        return [basis_change_in_words(x, g.factors[i], g.sizes[i]) for x, i in zip(u, owners, strict=True)]
+
+    def picture(self, form: Tree) -> Numbers:
+        """Coefficients by band; of a graph as it came, those in the basis that the Gram matrices determine."""
+        if isinstance(form, BandCoefficients):
+            bands, width, _ = form.factors.shape
+            return coefficients_by_band(form.factors.flatten(0, 1), (width,) * bands)
+        return coefficients_by_band(form if isinstance(form, Tensor) else form[0], self.rows_per_band)
 
     def fused(self, network: Callable[[Tree], Tensor], g: BandCoefficients) -> Fused | None:
         r"""The first layer on rotated coefficients is :math:`W\,\mathrm{vec}(XR) = A\,\mathrm{vec}(X)`, where

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import real_number, whole_number
 from adacanon.errors import InputError
 
 _ROUNDING = 1e-9
@@ -63,8 +64,9 @@ def dyadic(bands: int, *, decay: float = 0.5, low: float = 0.0, high: float = 2.
         >>> dyadic(5).boundaries
         (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
     """
-    if bands < 1 or not 0 < decay < 1:
-        raise InputError(f"A dyadic partition needs bands >= 1 and 0 < decay < 1, got {bands} and {decay}")
+    bands, decay = whole_number("dyadic", "bands", bands, least=1), real_number("dyadic", "decay", decay)
+    if not 0 < decay < 1:
+        raise InputError(f"A dyadic partition needs 0 < decay < 1, got {decay}")
     return Partition((low, *(low + (high - low) * decay ** (bands - k) for k in range(1, bands)), high))
 
 
@@ -75,6 +77,5 @@ def uniform(bands: int, *, low: float = 0.0, high: float = 2.0) -> Partition:
         >>> uniform(4).boundaries
         (0.0, 0.5, 1.0, 1.5, 2.0)
     """
-    if bands < 1:
-        raise InputError(f"A uniform partition needs bands >= 1, got {bands}")
+    bands = whole_number("uniform", "bands", bands, least=1)
     return Partition((low, *(low + (high - low) * k / bands for k in range(1, bands)), high))

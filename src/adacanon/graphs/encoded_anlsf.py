@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from adacanon.core.answers import Kind
 from adacanon.core.canonical import Canonical
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.evaluation_mode import in_evaluation_mode
@@ -179,6 +181,11 @@ class EncodedANLSF(nn.Module):
         return family
 
     @property
+    def answers(self) -> Kind:
+        """Class scores do not move with the input."""
+        return self.canonicalized.answers
+
+    @property
     def prior(self) -> Prior:
         """The prior of the canonicalized network."""
         return self.canonicalized.prior
@@ -220,7 +227,8 @@ class EncodedANLSF(nn.Module):
         """Search, and return everything that was found; no gradients, and encoder and network in evaluation mode."""
         with torch.no_grad(), in_evaluation_mode(self.encoder) as encoder:
             coefficients = self._coefficients(encoder, self.framed(g))
-        return self.canonicalized.canonicalize(coefficients, ids=ids, generator=generator, budget=budget)
+        found = self.canonicalized.canonicalize(coefficients, ids=ids, generator=generator, budget=budget)
+        return replace(found, model=self, given=g)
 
     def prepare(self, g: Any) -> BandCoefficients:
         """The coefficients of the encoded graphs, from which gradients flow to the encoder."""

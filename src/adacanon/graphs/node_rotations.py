@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils._pytree import register_dataclass
 
 from adacanon.core.family import Family, Searches
+from adacanon.core.pictures import Numbers
 from adacanon.errors import ShapeError
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.band_search import band_search
@@ -91,7 +92,7 @@ class NodeRotations(Family):
     operator: ShiftOperator = "normalized"
 
     def __post_init__(self) -> None:
-        self._graph_level()
+        object.__setattr__(self, "rows", self._graph_level().rows)
 
     @property
     def rows_per_band(self) -> tuple[int, ...]:
@@ -127,6 +128,12 @@ class NodeRotations(Family):
         turned = self._rows(u @ torch.cat([factors, g.bases], dim=-1)[owner])
         coefficients, frames = turned.split([factors.shape[-1], g.bases.shape[-1]], dim=-1)
         return NodeForms(coefficients, frames, g.mask[owner])
+
+    def describe(self, g: NodeCoefficients, u: Tensor, owner: Tensor) -> list[str]:
+        return self._graph_level().describe(g.coefficients, u, owner)
+
+    def picture(self, form: NodeForms | NodeCoefficients) -> Numbers:
+        return self._graph_level().picture(form.coefficients)
 
     def _rows(self, turned: Tensor) -> Tensor:
         """The first :math:`J_k` rows of every band, one below the other."""

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from adacanon.errors import InputError, ShapeError
+from adacanon.core.arguments import whole_number
+from adacanon.errors import ShapeError
 from adacanon.graphs.coefficients import BandCoefficients
 
 Pullback = Callable[[Tensor], Tensor]
@@ -46,8 +47,7 @@ class SpectralMLP(nn.Module):
         invariants: int = 0,
     ) -> None:
         super().__init__()
-        if layers < 1:
-            raise InputError(f"An MLP needs at least one layer, got {layers}")
+        layers = whole_number("SpectralMLP", "layers", layers, least=1)
         widths = [*[hidden] * (layers - 1), classes]
         rest: list[nn.Module] = []
         for a, b in pairwise(widths):

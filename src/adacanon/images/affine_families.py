@@ -7,9 +7,11 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import set_real_numbers
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.images.plane_maps import PlaneMaps, check_reach, plane_maps
 from adacanon.images.resampling import Outside, check_outside
+from adacanon.images.words import mirror_in_words, shift_in_words, size_in_words, turn_in_words
 from adacanon.spaces.box import Box
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.finite import Finite
@@ -43,6 +45,9 @@ class Rotations(PlaneMaps):
         cos, sin = u.cos(), u.sin()
         return plane_maps([cos, sin, -sin, cos])
 
+    def describe(self, g: Tensor, u: Tensor, owner: Tensor) -> list[str]:
+        return [turn_in_words(angle) for angle in u.tolist()]
+
 
 @dataclass(frozen=True)
 class Translations(PlaneMaps):
@@ -59,7 +64,7 @@ class Translations(PlaneMaps):
 
     def __post_init__(self) -> None:
         check_outside(self.outside)
-        check_reach(self, "reach", self.reach)
+        check_reach(self, "reach")
 
     @property
     def points(self) -> Box:
@@ -68,6 +73,9 @@ class Translations(PlaneMaps):
     def maps(self, u: Tensor) -> Tensor:
         one, zero = torch.ones_like(u[:, 0]), torch.zeros_like(u[:, 0])
         return plane_maps([one, zero, zero, one], u)
+
+    def describe(self, g: Tensor, u: Tensor, owner: Tensor) -> list[str]:
+        return [shift_in_words(x, y) for x, y in (min(g.shape[-2:]) * u).tolist()]
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ class Dilations(PlaneMaps):
 
     def __post_init__(self) -> None:
         check_outside(self.outside)
+        set_real_numbers(self, "smallest", "largest")
         if not 0 < self.smallest <= 1 <= self.largest < math.inf:
             raise InputError(
                 f"Dilations need factors 0 < smallest <= 1 <= largest, got smallest={self.smallest}, "
@@ -99,6 +108,9 @@ class Dilations(PlaneMaps):
         factor = u[:, 0].exp()
         zero = torch.zeros_like(factor)
         return plane_maps([factor, zero, zero, factor])
+
+    def describe(self, g: Tensor, u: Tensor, owner: Tensor) -> list[str]:
+        return [size_in_words(factor) for factor in u[:, 0].exp().tolist()]
 
 
 @dataclass(frozen=True)
@@ -115,7 +127,7 @@ class Shears(PlaneMaps):
 
     def __post_init__(self) -> None:
         check_outside(self.outside)
-        check_reach(self, "reach", self.reach, below=1)
+        check_reach(self, "reach", below=1)
 
     @property
     def points(self) -> Box:
@@ -142,8 +154,8 @@ class AffineMaps(PlaneMaps):
 
     def __post_init__(self) -> None:
         check_outside(self.outside)
-        check_reach(self, "reach", self.reach, below=0.5)
-        check_reach(self, "shift", self.shift)
+        check_reach(self, "reach", below=0.5)
+        check_reach(self, "shift")
 
     @property
     def points(self) -> Box:
@@ -182,6 +194,9 @@ class Reflections(PlaneMaps):
         x, y = self._mirrored(u)
         x, y = (1 - 2 * flag.to(torch.get_default_dtype()) for flag in (x, y))
         return plane_maps([x, torch.zeros_like(x), torch.zeros_like(x), y])
+
+    def describe(self, g: Tensor, u: Tensor, owner: Tensor) -> list[str]:
+        return [mirror_in_words(bool(x), bool(y)) for x, y in zip(*self._mirrored(u), strict=True)]
 
     def _mirrored(self, u: Tensor) -> tuple[Tensor, Tensor]:
         if self.mirrors == "both":

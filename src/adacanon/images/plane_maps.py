@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from adacanon.core.answers import Carried, Kind
+from adacanon.core.arguments import set_real_numbers
 from adacanon.core.family import Family, Searches
+from adacanon.core.pictures import Pixels, in_turn
 from adacanon.core.pytree import Tree, map_tensors
 from adacanon.core.space import Space
 from adacanon.errors import InputError
@@ -19,6 +21,7 @@ from adacanon.images.averaging import smaller
 from adacanon.images.checks import check_images
 from adacanon.images.chunks import images_at_once
 from adacanon.images.resampling import Outside, cut_disc, inverse, warp
+from adacanon.images.words import map_in_words
 from adacanon.maximizers.grid import GridSearch
 from adacanon.spaces.finite import Finite
 from adacanon.spaces.product import Product
@@ -79,6 +82,14 @@ class PlaneMaps(Family):
         back = warp(torch.cat([answers, ones], 1), inverse(self.maps(u)), outside="zero")
         return Carried(back[:, :-1], back[:, -1:])
 
+    def describe(self, g: Tensor, u: Tree, owner: Tensor) -> list[str]:
+        side = min(g.shape[-2:])
+        maps = self.maps(u).tolist()
+        return [map_in_words([row[:2] for row in rows], [row[2] for row in rows], side) for rows in maps]
+
+    def picture(self, form: Tensor) -> Pixels:
+        return Pixels(form)
+
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """A smaller image of ``size`` pixels in all; maps mean the same on it."""
         return smaller(g, size)
@@ -126,6 +137,11 @@ class Composed(PlaneMaps):
     def points(self) -> Product:
         return Product(*(factor.points for factor in self.factors))
 
+    def describe(self, g: Tensor, u: Tree, owner: Tensor) -> list[str]:
+        """What the factors do, one after the other."""
+        each = [factor.describe(g, v, owner) for factor, v in zip(self.factors, u, strict=True)]
+        return [in_turn(words) for words in zip(*each, strict=True)]
+
     def maps(self, u: Tree) -> Tensor:
         return reduce(_after, (factor.maps(v) for factor, v in zip(self.factors, u, strict=True)))
 
@@ -148,8 +164,10 @@ def covering_set(space: Space, count: int) -> Tree:
     return map_tensors(lambda e, others: torch.cat([e, others]), identity, points)
 
 
-def check_reach(family: Family, name: str, reach: float, *, below: float = torch.inf) -> None:
+def check_reach(family: Family, name: str, *, below: float = torch.inf) -> None:
     """Refuse a reach that is negative, or so large that maps are no longer invertible."""
+    set_real_numbers(family, name)
+    reach = getattr(family, name)
     if not 0 <= reach < below:
         limit = "" if below == torch.inf else f" and below {below:g}, so that all maps are invertible"
         raise InputError(f"{type(family).__name__} needs {name} from zero{limit}, got {name}={reach}")

@@ -1,16 +1,18 @@
 """Truncation to a rectangle with continuous coordinates (paper: appendix "Truncation Canonicalization", Theory)."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from torch import Tensor
 
 from adacanon.core.family import Family, Searches
+from adacanon.core.pictures import Pixels
 from adacanon.errors import InputError
 from adacanon.images.averaging import area_average, smaller
 from adacanon.images.checks import check_images
 from adacanon.images.chunks import images_at_once
 from adacanon.images.plane_maps import CANDIDATES, covering_set
+from adacanon.images.words import rectangle_in_words
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.subset import SubsetSearch
 from adacanon.spaces.rectangles import Rectangles
@@ -44,7 +46,8 @@ class Truncations(Family):
     largest: float = 1.0
 
     def __post_init__(self) -> None:
-        Rectangles(self.smallest, self.largest)  # checks the sides
+        for name, side in asdict(Rectangles(self.smallest, self.largest)).items():  # which checks the sides
+            object.__setattr__(self, name, side)
 
     @property
     def moves_pixels(self) -> bool:
@@ -65,6 +68,12 @@ class Truncations(Family):
 
     def transform(self, g: Tensor, u: Tensor, owner: Tensor) -> Tensor:
         return area_average(g[owner], u)
+
+    def describe(self, g: Tensor, u: Tensor, owner: Tensor) -> list[str]:
+        return [rectangle_in_words(*corners) for corners in u.tolist()]
+
+    def picture(self, form: Tensor) -> Pixels:
+        return Pixels(form)
 
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """A smaller image of ``size`` pixels in all; rectangles mean the same on it."""

@@ -8,12 +8,15 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import set_real_numbers, set_whole_numbers
 from adacanon.core.family import Family, Searches
+from adacanon.core.pictures import Pixels
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.images.averaging import interpolations, overlaps, resized
 from adacanon.images.checks import check_images
 from adacanon.images.chunks import images_at_once
 from adacanon.images.truncations import IN_TRAINING, TEMPERATURE, check_side
+from adacanon.images.words import window_in_words
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.subset import SubsetSearch
@@ -52,13 +55,13 @@ class Windows(Family):
     resize: Resize = "bilinear"
 
     def __post_init__(self) -> None:
+        set_real_numbers(self, "smallest", "largest")
         if not 0 < self.smallest <= self.largest <= 1:
             raise InputError(
                 "Windows need sides 0 < smallest <= largest <= 1, as shares of the image, "
                 f"got smallest={self.smallest}, largest={self.largest}"
             )
-        if self.levels is not None and self.levels < 1:
-            raise InputError(f"Windows need at least one level, or None for all windows, got levels={self.levels}")
+        set_whole_numbers(self, "levels", least=1, optional=True, hint="None for all windows")
         if self.resize not in get_args(Resize):
             raise UnknownNameError(f"resize must be one of {', '.join(get_args(Resize))}, got {self.resize!r}")
 
@@ -82,6 +85,14 @@ class Windows(Family):
         height, width = g.shape[-2:]
         top, left, rows, columns = self.windows(height, width).to(g.device)[u].unbind(1)
         return resized(g[owner], self._weights(top, rows, height), self._weights(left, columns, width))
+
+    def describe(self, g: Tensor, u: Tensor, owner: Tensor) -> list[str]:
+        height, width = g.shape[-2:]
+        chosen = self.windows(height, width)[u.cpu()].tolist()
+        return [window_in_words(top, left, rows, columns, (height, width)) for top, left, rows, columns in chosen]
+
+    def picture(self, form: Tensor) -> Pixels:
+        return Pixels(form)
 
     def chunk_size(self, g: Tensor) -> int:
         return images_at_once(g)

@@ -46,8 +46,8 @@ class AnchoredSearch(CandidateSearch):
     whole: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
-        check_count(self.candidates)
-        check_ascent(self.steps, self.step_size, self.method)
+        check_count(self)
+        check_ascent(self, self.method)
 
     def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         anchors = landscape.anchors()

@@ -1,10 +1,12 @@
 """Local refinement of transformations by gradient ascent (paper: Algorithm 1, ``GD_Step``)."""
 
-from typing import Literal, get_args
+import math
+from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import set_real_numbers, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult
 from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
@@ -15,12 +17,24 @@ from adacanon.maximizers.selection import better
 Method = Literal["riemannian", "projected"]
 
 
-def check_ascent(steps: int, step_size: float, method: str) -> None:
+class Climbing(Protocol):
+    """The settings of what climbs, a search or a stage of one."""
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def step_size(self) -> float: ...
+
+
+def check_ascent(climbing: Climbing, method: str = "riemannian") -> None:
     """Refuse settings that mean nothing."""
-    if steps < 0 or step_size <= 0 or method not in get_args(Method):
+    set_whole_numbers(climbing, "steps", least=0)
+    set_real_numbers(climbing, "step_size")
+    if not 0 < climbing.step_size < math.inf or method not in get_args(Method):
         raise InputError(
-            f"Refinement needs steps >= 0, step_size > 0 and a method of {', '.join(get_args(Method))}, "
-            f"got steps={steps}, step_size={step_size}, method={method!r}"
+            f"{type(climbing).__name__} needs step_size > 0 and a method of {', '.join(get_args(Method))}, "
+            f"got step_size={climbing.step_size}, method={method!r}"
         )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.errors import InputError
@@ -32,9 +33,10 @@ class Calibration(nn.Module):
 
     def __init__(self, inputs: int = 4, forget: float = 0.02) -> None:
         super().__init__()
-        if inputs < 1 or not 0 < forget <= 1:
-            raise InputError(f"A calibration needs inputs >= 1 and forget in (0, 1], got inputs={inputs}, {forget=}")
-        self.inputs, self.forget = inputs, forget
+        self.inputs = whole_number("Calibration", "inputs", inputs, least=1)
+        self.forget = real_number("Calibration", "forget", forget)
+        if not 0 < self.forget <= 1:
+            raise InputError(f"A calibration needs forget in (0, 1], got {forget=}")
         self.moments: Tensor | None = None
         self.batches = torch.tensor(0)
 

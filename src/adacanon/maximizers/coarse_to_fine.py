@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import torch
 from torch import nn
 
+from adacanon.core.arguments import set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import map_tensors
@@ -74,12 +75,9 @@ class CoarseToFine(Maximizer):
 
     def __post_init__(self) -> None:
         check_candidates(self, self.search)
-        check_ascent(self.steps, self.step_size, "riemannian")
-        if self.size < 1 or self.keep < 1 or self.contenders < 0:
-            raise InputError(
-                f"CoarseToFine needs size >= 1, keep >= 1 and contenders >= 0, got size={self.size}, "
-                f"keep={self.keep}, contenders={self.contenders}"
-            )
+        check_ascent(self)
+        set_whole_numbers(self, "size", "keep", least=1)
+        set_whole_numbers(self, "contenders", least=0)
         self._check_stages()
 
     def _check_stages(self) -> None:

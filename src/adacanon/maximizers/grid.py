@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 import torch
 
+from adacanon.core.arguments import set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, slice_rows, tensors
 from adacanon.core.space import candidates
@@ -31,13 +32,10 @@ class GridSearch(CandidateSearch):
     points: Tree | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        tree_of_tensors = self.points is None or bool(tensors(self.points))
-        if not tree_of_tensors or not (self.candidates is None or isinstance(self.candidates, int)):
-            raise InputError(
-                "GridSearch takes a whole number of candidates or the points themselves, got "
-                f"candidates={self.candidates!r}, points={type(self.points).__name__}. "
-                "Hint: GridSearch(points=rotation_group('cube'))"
-            )
+        hint = "GridSearch(points=rotation_group('cube')) for points of your own"
+        set_whole_numbers(self, "candidates", least=1, optional=True, hint=hint)
+        if self.points is not None and not tensors(self.points):
+            raise InputError(f"GridSearch takes points as tensors, got {type(self.points).__name__}. Hint: {hint}")
 
     def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         points = landscape.space.cover(self.candidates) if self.points is None else self.points

@@ -31,7 +31,7 @@ class RandomSearch(CandidateSearch):
     candidates: int = 50
 
     def __post_init__(self) -> None:
-        check_count(self.candidates)
+        check_count(self)
 
     def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         return draws(landscape, self.candidates, generator)

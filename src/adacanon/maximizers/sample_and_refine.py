@@ -43,8 +43,8 @@ class SampleAndRefine(Maximizer):
     low_precision: bool = False
 
     def __post_init__(self) -> None:
-        check_count(self.candidates)
-        check_ascent(self.steps, self.step_size, self.method)
+        check_count(self)
+        check_ascent(self, self.method)
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         blocks = draws(landscape, self.candidates, generator)

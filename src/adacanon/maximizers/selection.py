@@ -8,6 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where
@@ -50,12 +51,9 @@ def check_candidates(owner: Maximizer, search: object) -> CandidateSearch:
     return search
 
 
-def check_count(candidates: int) -> None:
+def check_count(search: Maximizer) -> None:
     """Refuse a number of candidates that is none."""
-    if not isinstance(candidates, int) or candidates < 1:
-        raise InputError(
-            f"A search needs at least one candidate, a whole number, got {candidates!r}. Hint: candidates=50"
-        )
+    set_whole_numbers(search, "candidates", least=1, hint="candidates=50")
 
 
 def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Iterator[Tree]:

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import set_real_numbers, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, expand_over, map_tensors, take
-from adacanon.errors import InputError
 from adacanon.maximizers.ascent import check_ascent, climb
 from adacanon.maximizers.finalists import Pilot, places, scores_of_shared, shared_by_forms, strongest
 
@@ -104,9 +104,8 @@ class ClimbStage(Stage):
     step_size: float = 0.05
 
     def __post_init__(self) -> None:
-        check_ascent(self.steps, self.step_size, "riemannian")
-        if self.size < 1 or self.keep < 1:
-            raise InputError(f"ClimbStage needs size >= 1 and keep >= 1, got size={self.size}, keep={self.keep}")
+        check_ascent(self)
+        set_whole_numbers(self, "size", "keep", least=1)
 
     @property
     def view(self) -> int:
@@ -166,12 +165,10 @@ class CompareStage(Stage):
     margin: float | None = 1.0
 
     def __post_init__(self) -> None:
-        numbers = (self.size, self.contenders, self.keep, self.deeper, self.finalists)
-        if min(numbers) < 1 or self.leaders < 0 or (self.margin is not None and not self.margin >= 0):
-            raise InputError(
-                f"CompareStage needs size, contenders, keep, deeper and finalists >= 1, leaders >= 0 and a margin >= 0 "
-                f"or None, got {self!r}"
-            )
+        set_whole_numbers(self, "size", "contenders", "keep", "deeper", "finalists", least=1)
+        set_whole_numbers(self, "leaders", least=0)
+        if self.margin is not None:
+            set_real_numbers(self, "margin", least=0)
 
     @property
     def view(self) -> int:

@@ -37,7 +37,7 @@ class SubsetSearch(CandidateSearch):
 
     def __post_init__(self) -> None:
         check_candidates(self, self.search)
-        check_count(self.candidates)
+        check_count(self)
 
     def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         first, *others = self.search.propose(landscape, generator)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from adacanon.core.arguments import whole_number
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support, as_maximizer
 from adacanon.core.pytree import Tree, map_tensors, tensors, where
@@ -26,11 +27,11 @@ class Memory(nn.Module):
 
     def __init__(self, samples: int, slots: int | None = None) -> None:
         super().__init__()
-        if samples < 1 or (slots is not None and slots < 1):
-            raise InputError(f"A memory needs at least one sample and one slot, got samples={samples}, slots={slots}")
-        self.samples, self.slots = samples, slots
+        hint = "the size of the training set"
+        self.samples = whole_number("WithMemory", "samples", samples, least=1, hint=hint)
+        self.slots = None if slots is None else whole_number("WithMemory", "slots", slots, least=1)
         self.winners: Tree | None = None
-        self.known = torch.zeros(samples, dtype=torch.bool)
+        self.known = torch.zeros(self.samples, dtype=torch.bool)
 
     def recall(self, ids: Tensor, otherwise: Tree) -> Tree | None:
         """What is stored, as candidates (slots, batch, *point), for unknown samples the points (batch, *point) given;

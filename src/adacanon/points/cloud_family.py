@@ -8,11 +8,13 @@ from torch import Tensor
 
 from adacanon.core.answers import Carried, Kind
 from adacanon.core.family import Family, Searches
+from adacanon.core.pictures import Points
 from adacanon.errors import InputError, ShapeError
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.points.checks import check_mask
 from adacanon.points.neighbours import farthest_points
+from adacanon.points.words import isometry_in_words
 
 DRAWS = 50
 """Of the searches that are used where none is named."""
@@ -54,6 +56,7 @@ class CloudFamily(Family):
 
     def prepare(self, g: Any) -> Clouds:
         points, *beside = g if isinstance(g, tuple | list) and g else (g,)
+        self._check_one_tensor(g)
         self._check(points)
         if any(not isinstance(x, Tensor) or x.dim() < 1 or len(x) != len(points) for x in beside):
             came = [tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__ for x in beside]
@@ -112,15 +115,34 @@ class CloudFamily(Family):
             return view
         return (view, *(_taken(x, chosen) if x is mask or _of_points(x, points) else x for x in g[1:]))
 
+    def describe(self, g: Clouds, u: Tensor, owner: Tensor) -> list[str]:
+        return [isometry_in_words(matrix) for matrix in self.matrices(u)]
+
+    def picture(self, form: Clouds) -> Points:
+        """The coordinates of one cloud, without its padding."""
+        mask = None if isinstance(form, Tensor) else next((x for x in form[1:] if x.dtype == torch.bool), None)
+        return Points(coordinates_of(form), mask)
+
+    @property
+    def _expected(self) -> str:
+        return f"{type(self).__name__} expects a tensor of points of shape (batch, points, {3 * self.vectors})"
+
+    def _check_one_tensor(self, g: Any) -> None:
+        """Refuse clouds one by one, which are no tuple of points and what stands beside them."""
+        shapes = [tuple(getattr(cloud, "shape", ())) for cloud in g] if isinstance(g, tuple | list) else []
+        if shapes and all(len(shape) == 2 and shape[1] == 3 * self.vectors for shape in shapes):
+            raise ShapeError(
+                f"{self._expected}, got a {type(g).__name__} of {len(g)} clouds, the first of shape {shapes[0]}. "
+                "Hint: adacanon.points.padded_clouds(clouds) makes points and a mask of tensors of unequal sizes, for "
+                "a network in adacanon.points.Unpacked; torch.stack(clouds) if all sizes are equal"
+            )
+
     def _check(self, points: Any) -> None:
-        channels, name = 3 * self.vectors, type(self).__name__
-        if self.vectors < 1:
-            raise InputError(f"{name} needs points of at least one vector, got vectors={self.vectors}")
-        expected = f"{name} expects a tensor of points of shape (batch, points, {channels})"
+        name, expected = type(self).__name__, self._expected
         if not isinstance(points, Tensor):
             raise ShapeError(f"{expected}, got {type(points).__name__}. Hint: torch.as_tensor(points)")
-        if points.dim() != 3 or points.shape[-1] != channels:
-            raise ShapeError(f"{expected}, got {tuple(points.shape)}. Hint: {_hint(points, name)}")
+        if points.dim() != 3 or points.shape[-1] != 3 * self.vectors:
+            raise ShapeError(f"{expected}, got {tuple(points.shape)}. Hint: {_hint(points, name, 3 * self.vectors)}")
         if points.shape[0] > 0 and points.shape[1] == 0:
             raise ShapeError(f"{expected}, got clouds without points. Hint: drop them from the data set")
         if not points.is_floating_point():
@@ -155,7 +177,8 @@ def _check_no_mask_of_numbers(caller: str, x: Tensor, points: Tensor) -> None:
     if zeros_and_ones and not one_hot:
         raise ShapeError(
             f"{caller} expects a mask of shape {tuple(places)} and type bool, True for real points, got "
-            f"{tuple(x.shape)} of {x.dtype}. Hint: mask.bool(), one per point"
+            f"{tuple(x.shape)} of {x.dtype}. Hint: mask.bool(), one per point; a feature of zeros and ones "
+            "takes two columns, torch.cat([x, 1 - x], 2), to be told from a mask"
         )
 
 
@@ -180,11 +203,17 @@ def _taken(x: Tensor, chosen: Tensor) -> Tensor:
     return x[torch.arange(len(x), device=x.device).unsqueeze(1), chosen]
 
 
-def _hint(points: Tensor, name: str) -> str:
+def _hint(points: Tensor, name: str, expected: int) -> str:
     if points.dim() == 2:
         return "add the batch, points[None]"
-    if points.dim() == 3 and points.shape[-1] % 3 == 0 < points.shape[-1] < points.shape[-2]:
-        return f"{name}(vectors={points.shape[-1] // 3}), if all of them turn, as normals do"
-    if points.dim() == 3 and points.shape[-2] % 3 == 0 < points.shape[-2] < points.shape[-1]:
+    count, channels = points.shape[-2:] if points.dim() == 3 else (0, 0)
+    if count % 3 == 0 < count < channels:
         return "move the coordinates last, points.mT"
-    return "the last axis holds the three coordinates of a point, and then those of its other vectors"
+    vectors = f"{name}(vectors={channels // 3}), if all of them turn, as normals do"
+    beside = (
+        "numbers that do not turn, such as intensity or colour, go beside the coordinates: "
+        f"model((points[..., :{expected}], points[..., {expected}:])), with adacanon.points.Unpacked(network) around a "
+        "network of two arguments"
+    )
+    hints = [vectors] * (channels % 3 == 0 < channels) + [beside] * (channels > expected)
+    return "; ".join(hints) or "the last axis holds the coordinates of a point, and then those of its other vectors"

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from adacanon.errors import ShapeError
+from adacanon.extras import optional
 
 
 def multiset_distance(x: Tensor, y: Tensor) -> Tensor:
@@ -17,7 +18,8 @@ def multiset_distance(x: Tensor, y: Tensor) -> Tensor:
         >>> float(multiset_distance(x, x.flip(0)))
         0.0
     """
-    from scipy.optimize import linear_sum_assignment
+    with optional("multiset_distance"):
+        from scipy.optimize import linear_sum_assignment
 
     if x.dim() != 2 or x.shape != y.shape:
         raise ShapeError(

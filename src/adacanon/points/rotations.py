@@ -9,11 +9,14 @@ import torch
 from torch import Tensor
 
 from adacanon.core.answers import Kind
+from adacanon.core.arguments import set_whole_numbers
 from adacanon.core.family import Searches
+from adacanon.core.pictures import UNCHANGED
 from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
 from adacanon.points.frames import axes_determined, centred, differ, principal_axes
+from adacanon.points.words import turn_in_words
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.orthogonal import Orthogonal
 from adacanon.spaces.so3 import SO3, rotation_group
@@ -39,6 +42,9 @@ class Rotations(CloudFamily):
     """
 
     vectors: int = 1
+
+    def __post_init__(self) -> None:
+        set_whole_numbers(self, "vectors", least=1)
 
     def __repr__(self) -> str:
         return f"Rotations({'' if self.vectors == 1 else f'vectors={self.vectors}'})"
@@ -79,6 +85,9 @@ class Isometries(CloudFamily):
     """
 
     vectors: int = 1
+
+    def __post_init__(self) -> None:
+        set_whole_numbers(self, "vectors", least=1)
 
     def __repr__(self) -> str:
         return f"Isometries({'' if self.vectors == 1 else f'vectors={self.vectors}'})"
@@ -125,12 +134,19 @@ class AxisRotations(CloudFamily):
 
     def __post_init__(self) -> None:
         unit_vector(self.axis)
+        set_whole_numbers(self, "vectors", least=1)
 
     def space(self, g: Clouds) -> Circle:
         return Circle()
 
     def matrices(self, u: Tensor) -> Tensor:
         return rotations_about(self.axis, u)
+
+    def describe(self, g: Clouds, u: Tensor, owner: Tensor) -> list[str]:
+        """The angle with its sign, about the axis as it was given."""
+        axis = torch.tensor(unit_vector(self.axis))
+        degrees = [round(math.degrees(angle)) for angle in u.tolist()]
+        return [UNCHANGED if not angle else turn_in_words(angle, axis) for angle in degrees]
 
     def searches(self) -> Searches:
         """The anchors, as for :class:`Rotations`."""

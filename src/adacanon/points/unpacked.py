@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from adacanon.errors import ShapeError
+from adacanon.errors import InputError, ShapeError
 
 
 class Unpacked(nn.Module):
@@ -22,6 +22,8 @@ class Unpacked(nn.Module):
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
+        if not isinstance(network, nn.Module):
+            raise InputError(f"Unpacked expects a module, got {network!r}. Hint: an instance, Unpacked(PointNet(10))")
         self.network = network
 
     def forward(self, form: tuple[Tensor, ...]) -> Tensor:
@@ -30,4 +32,10 @@ class Unpacked(nn.Module):
                 f"Unpacked expects points and what stands beside them as a tuple, got {type(form).__name__}. "
                 "Hint: model((points, mask)); a network of points alone needs no Unpacked"
             )
-        return self.network(*form)
+        try:
+            return self.network(*form)
+        except TypeError as error:
+            shapes = ", ".join(str(tuple(x.shape)) for x in form)
+            name = type(self.network).__name__
+            error.add_note(f"Unpacked called {name} with {len(form)} tensors, of shapes {shapes}")
+            raise

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ShapeError
 
@@ -33,6 +34,9 @@ class Box(Space):
             raise ShapeError(
                 f"A box needs corners of one length, got low={self.low}, high={self.high}, neutral={self.neutral}"
             )
+        for corner in ("low", "high", *(("neutral",) if self.neutral else ())):
+            numbers = tuple(real_number("Box", corner, x) for x in getattr(self, corner))
+            object.__setattr__(self, corner, numbers)
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             raise InputError(f"A box needs low <= high in every coordinate, got low={self.low}, high={self.high}")
         if self.neutral and not all(a <= x <= b for a, x, b in zip(self.low, self.neutral, self.high, strict=True)):
@@ -71,8 +75,7 @@ class Box(Space):
 
     def cover(self, count: int | None = None) -> Tensor:
         """The additive recurrence with the generalised golden ratio, which spreads any number of points evenly."""
-        if count is None or count < 1:
-            raise InputError(f"A covering set of a box needs a positive size, got {count}. Hint: GridSearch(64)")
+        count = whole_number("Box.cover", "count", count, least=1, hint="GridSearch(64)")
         dimension = len(self.low)
         ratio = 2.0
         for _ in range(64):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import whole_number
 from adacanon.core.space import Space
-from adacanon.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,5 @@ class Circle(Space):
 
     def cover(self, count: int | None = None) -> Tensor:
         """``count`` equally spaced angles, from zero."""
-        if count is None or count < 1:
-            raise InputError(f"A covering set of the circle needs a positive size, got {count}. Hint: GridSearch(64)")
+        count = whole_number("Circle.cover", "count", count, least=1, hint="GridSearch(64)")
         return self.project(2 * math.pi * torch.arange(count, dtype=torch.float64) / count)

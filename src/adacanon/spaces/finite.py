@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import set_whole_numbers
 from adacanon.core.space import Space
 from adacanon.errors import InputError
 
@@ -21,8 +22,7 @@ class Finite(Space):
     size: int
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise InputError(f"A finite set needs at least one element, got {self.size}")
+        set_whole_numbers(self, "size", least=1)
 
     @property
     def diameter(self) -> float:

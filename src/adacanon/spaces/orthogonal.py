@@ -5,6 +5,7 @@ import math
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import whole_number
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ShapeError
 
@@ -30,16 +31,14 @@ class Orthogonal(Space):
     """
 
     def __init__(self, size: int | Tensor, *, columns: int | None = None, proper: bool = False) -> None:
-        self.size = size
-        self.columns = columns
+        self.size = size if isinstance(size, Tensor) else whole_number("Orthogonal", "size", size, least=0)
+        self.columns = None if columns is None else whole_number("Orthogonal", "columns", columns, least=1)
         self.proper = proper
         sizes = self._sizes()
         if isinstance(size, Tensor) and size.dim() == 0:
             raise InputError("Orthogonal expects an int or sizes of shape (members,), got shape (). Hint: int(size)")
-        if sizes.dim() > 1 or sizes.numel() == 0 or int(sizes.min()) < 0 or (columns is not None and columns < 1):
-            raise InputError(
-                f"Orthogonal needs sizes of at least 0 and at least one column, got {size}, columns={columns}"
-            )
+        if sizes.dim() > 1 or sizes.numel() == 0 or int(sizes.min()) < 0:
+            raise InputError(f"Orthogonal needs at least one size, and none below 0, got {size}")
         self.width = columns or max(1, int(sizes.max()))
         self.height = max(int(sizes.max()), self.width)
         if isinstance(size, int) and columns is not None and columns > size:

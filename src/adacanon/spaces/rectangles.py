@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import set_real_numbers
 from adacanon.core.space import Space
 from adacanon.errors import InputError
 from adacanon.spaces.box import Box
@@ -31,6 +32,7 @@ class Rectangles(Space):
     largest: float = 1.0
 
     def __post_init__(self) -> None:
+        set_real_numbers(self, "smallest", "largest")
         if not 0 < self.smallest <= self.largest <= 1:
             raise InputError(
                 "Rectangles need sides 0 < smallest <= largest <= 1, as shares of the whole, "

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.core.arguments import whole_number
 from adacanon.core.space import Space
-from adacanon.errors import InputError, ShapeError, UnknownNameError
+from adacanon.errors import ShapeError, UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,7 @@ class SO3(Space):
 
     def cover(self, count: int | None = None) -> Tensor:
         """The super-Fibonacci set of ``count`` rotations."""
-        if count is None:
-            raise InputError("A covering set of SO(3) needs its size. Hint: GridSearch(100), or SO3().cover(100)")
-        return super_fibonacci(count)
+        return super_fibonacci(whole_number("SO3.cover", "count", count, least=1, hint="GridSearch(100)"))
 
 
 def quaternion_to_matrix(quaternions: Tensor) -> Tensor:
@@ -84,8 +83,7 @@ def super_fibonacci(count: int) -> Tensor:
 
     Reference: Alexa, "Super-Fibonacci Spirals: Fast, Low-Discrepancy Sampling of SO(3)", CVPR 2022.
     """
-    if count < 1:
-        raise InputError(f"A covering set needs at least one rotation, got {count}")
+    count = whole_number("super_fibonacci", "count", count, least=1)
     rotations = torch.empty(count, 3, 3, dtype=torch.float64)
     for block in torch.arange(count).split(1024):  # so that a large set takes no more memory than itself
         rotations[block] = _spiral(block, count)

@@ -19,6 +19,7 @@ from adacanon.testing.comparison import (
     rounding,
     same_layout,
 )
+from adacanon.testing.returns import described
 
 Perturb = Callable[[Tree, float], Tree]
 
@@ -58,7 +59,7 @@ def check_family(
         ('pairs', 'purity', 'continuity', 'equicontinuity', 'identity', 'gradients')
     """
     generator = generator or torch.Generator().manual_seed(0)
-    g = family.prepare(g)
+    g = _prepared(family, g)
     require(batch_size(g) >= 2 and pairs >= 2, "check_family needs a batch of at least two and at least two pairs")
     u, owner = _draw_pairs(family.space(g), g, pairs, generator)
     _pairs_are_independent(family, g, u, owner)
@@ -73,6 +74,16 @@ def check_family(
     return tuple(checked + [name for name, present in optional.items() if present])
 
 
+def _prepared(family: Family, g: Any) -> Tree:
+    """The batch as the family reads it, if the family returns what a family must."""
+    require(isinstance(family, Family), f"check_family expects a Family, got {family!r}. Hint: an instance, Shifts()")
+    g = family.prepare(g)
+    require(bool(tensors(g)), f"{family!r}: prepare must return a tensor or a tree of tensors, got {described(g)}")
+    space = family.space(g)
+    require(isinstance(space, Space), f"{family!r}: space must return a Space, got {described(space)}")
+    return g
+
+
 def _draw_pairs(space: Space, g: Tree, pairs: int, generator: torch.Generator) -> tuple[Tree, Tensor]:
     """Every input takes part, some of them twice."""
     device, batch = tensors(g)[0].device, batch_size(g)
@@ -84,8 +95,9 @@ def _draw_pairs(space: Space, g: Tree, pairs: int, generator: torch.Generator) -
 
 def _pairs_are_independent(family: Family, g: Tree, u: Tree, owner: Tensor) -> None:
     forms = family.transform(g, u, owner)
-    rows = f"{family!r}: transform must give one row per pair, {owner.shape[0]}"
-    require(bool(tensors(forms)) and batch_size(forms) == owner.shape[0], rows)
+    rows = f"{family!r}: transform must return tensors with one row per pair, {owner.shape[0]}, got {described(forms)}"
+    leaves = tensors(forms)
+    require(bool(leaves) and all(leaf.dim() and len(leaf) == owner.shape[0] for leaf in leaves), rows)
     tolerance = rounding(forms)
     for p in range(owner.shape[0]):
         pair, row, one = slice_rows(u, p, p + 1), slice_rows(forms, p, p + 1), owner[p : p + 1]

@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 
 from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Maximizer, SearchResult
+from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
 from adacanon.core.prior import ClassScore
 from adacanon.core.pytree import Tree, cast_like, flatten_leading, take, tensors, unflatten_leading
 from adacanon.core.space import candidates
 from adacanon.testing.comparison import require, require_close, require_own_randomness
 from adacanon.testing.problems import Problem, rotation_problem
+from adacanon.testing.returns import described
 
 TOLERANCE = 1e-6
 
@@ -40,15 +41,13 @@ def check_maximizer(
         >>> check_maximizer(RandomSearch(8)).values.shape
         torch.Size([4, 3])
     """
-    problem = problem or rotation_problem()
+    search, problem = as_maximizer(search), problem or rotation_problem()
     seed = int(torch.randint(2**62, (), generator=generator)) if generator else 0
     found = _run(search, problem, seed)
     _shapes(search, problem, found)
     _values(search, problem, found)
     _bounds(search, problem, found)
-    require_own_randomness(
-        lambda own: _pair(search.maximize(_landscape(problem), generator=own)), f"{search!r}: a search"
-    )
+    require_own_randomness(lambda own: _pair(_found(search, problem, own)), f"{search!r}: a search")
     _forms_are_independent(search, problem, found, seed)
     _inputs_are_independent(search, problem, found, seed)
     return found
@@ -59,7 +58,17 @@ def _landscape(problem: Problem) -> Landscape:
 
 
 def _run(search: Maximizer, problem: Problem, seed: int) -> SearchResult:
-    return search.maximize(_landscape(problem), generator=torch.Generator().manual_seed(seed))
+    return _found(search, problem, torch.Generator().manual_seed(seed))
+
+
+def _found(search: Maximizer, problem: Problem, generator: torch.Generator) -> SearchResult:
+    """What a search returns, if it is what a search must return."""
+    found = search.maximize(_landscape(problem), generator=generator)
+    call = f"{search!r}: maximize must return SearchResult(parameters, values)"
+    require(isinstance(found, SearchResult), f"{call}, got {described(found)}")
+    require(bool(tensors(found.parameters)), f"{call} with tensors as parameters, got {described(found.parameters)}")
+    require(isinstance(found.values, Tensor), f"{call} with a tensor of values, got {described(found.values)}")
+    return found
 
 
 def _pair(found: SearchResult) -> tuple[object, Tensor]:

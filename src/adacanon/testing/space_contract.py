@@ -1,9 +1,11 @@
 r"""The laws of a space :math:`\mathcal U`."""
 
+from contextlib import suppress
+
 import torch
 from torch import Tensor
 
-from adacanon.core.pytree import Tree, add, map_tensors, scale, slice_rows, tensors
+from adacanon.core.pytree import Tree, add, batch_size, map_tensors, scale, slice_rows, tensors
 from adacanon.core.space import Space
 from adacanon.errors import InputError, SpaceError
 from adacanon.testing.comparison import (
@@ -14,6 +16,7 @@ from adacanon.testing.comparison import (
     require_own_randomness,
     same_layout,
 )
+from adacanon.testing.returns import described, require_like, require_shape
 
 STEP = 1e-5
 
@@ -49,7 +52,10 @@ def check_space(
     """
     require(count >= 2, f"check_space needs at least two points per draw, got {count}")
     generator = generator or torch.Generator().manual_seed(0)
+    require(isinstance(space, Space), f"check_space expects a Space, got {space!r}. Hint: an instance, Circle()")
     u, v, w = (space.sample(count, generator=generator) for _ in range(3))
+    _shapes(space, u, count)
+    _returns(space, u, noise_like(u, generator))
     _draws(space, u, count)
     _projection(space, u, generator)
     _tangents(space, u, generator)
@@ -65,14 +71,45 @@ def check_space(
     return tuple(checked + [name for name, present in optional.items() if present])
 
 
-def _draws(space: Space, u: Tree, count: int) -> None:
-    leading = (count,) if space.members is None else (count, space.members)
-    require(bool(tensors(u)), f"{space!r}: a draw must hold at least one tensor")
+def _shapes(space: Space, u: Tree, count: int) -> None:
+    leading = _leading(space, count)
+    require(bool(tensors(u)), f"{space!r}: sample must return at least one tensor, got {described(u)}")
     for leaf in tensors(u):
         kind = f"{space!r}: draws must be float64 or int64 on the CPU, got {leaf.dtype} on {leaf.device}"
         require(leaf.dtype in (torch.float64, torch.int64) and leaf.device.type == "cpu", kind)
         shape = f"{space!r}: draws must have leading axes {leading}, got shape {tuple(leaf.shape)}"
         require(tuple(leaf.shape[: len(leading)]) == leading, shape)
+
+
+def _returns(space: Space, u: Tree, x: Tree) -> None:
+    """Every method returns tensors of the right shapes: what is wrong is said before any law is checked."""
+    leading, point = _leading(space, batch_size(u)), slice_rows(u, 0, 1)
+    tangent = space.tangent(u, x)
+    require_like(space.project(u), u, f"{space!r}: project(u)")
+    require_like(tangent, u, f"{space!r}: tangent(u, v)")
+    require_like(space.retract(u, tangent), u, f"{space!r}: retract(u, v)")
+    require_shape(space.norm(tangent), leading, f"{space!r}: norm(v)")
+    require_shape(space.distance(u, u), leading, f"{space!r}: distance(u, v)")
+    require_like(space.identity(), map_tensors(lambda leaf: leaf[0], point), f"{space!r}: identity()")
+    with suppress(SpaceError):
+        require_like(space.compose(u, u), u, f"{space!r}: compose(u, v)")
+    with suppress(SpaceError):
+        cover = _covering_set(space, batch_size(u))
+        require(bool(tensors(cover)), f"{space!r}: cover(count) must return points, got {described(cover)}")
+        require_like(slice_rows(cover, 0, 1), point, f"{space!r}: the first point of cover(count)")
+    diameter = space.diameter
+    if space.members is not None and isinstance(diameter, Tensor):
+        require_shape(diameter, (space.members,), f"{space!r}: diameter")
+    else:
+        number = isinstance(diameter, int | float) or (isinstance(diameter, Tensor) and diameter.numel() == 1)
+        require(number, f"{space!r}: diameter must return a number, got {described(diameter)}")
+
+
+def _leading(space: Space, count: int) -> tuple[int, ...]:
+    return (count,) if space.members is None else (count, space.members)
+
+
+def _draws(space: Space, u: Tree, count: int) -> None:
     require_close(space.project(u), u, f"{space!r}: draws must lie on the space, project(u) = u")
     require_own_randomness(lambda g: space.sample(count, generator=g), f"{space!r}: a draw")
     again = space.sample(count, generator=torch.Generator().manual_seed(1))
@@ -113,9 +150,7 @@ def _retraction(space: Space, u: Tree, generator: torch.Generator, first_order: 
 
 def _distance(space: Space, u: Tree, v: Tree, w: Tree) -> None:
     uv, vu, vw, uw = (space.distance(a, b) for a, b in ((u, v), (v, u), (v, w), (u, w)))
-    leading = tensors(u)[0].shape[: 1 if space.members is None else 2]
-    shape = f"{space!r}: distance must have the leading axes {tuple(leading)}, got {tuple(uv.shape)}"
-    require(uv.shape == leading, shape)
+    leading = _leading(space, batch_size(u))
     require(bool((uv >= 0).all()), f"{space!r}: distance must not be negative")
     require_close(space.distance(u, u), torch.zeros(leading), f"{space!r}: d(u, u) = 0", 1e-6)
     require_close(uv, vu, f"{space!r}: distance must be symmetric", 1e-6)
@@ -127,8 +162,6 @@ def _distance(space: Space, u: Tree, v: Tree, w: Tree) -> None:
 def _identity(space: Space) -> None:
     e = space.identity()
     require_close(space.project(e), e, f"{space!r}: the identity must lie on the space")
-    point = slice_rows(space.sample(1, generator=torch.Generator().manual_seed(0)), 0, 1)
-    require(same_layout(point, _spread(e, 1)), f"{space!r}: the identity must have the shape of a point")
 
 
 def _composition(space: Space, u: Tree, v: Tree, w: Tree) -> bool:

@@ -121,7 +121,8 @@ class VNLayer(nn.Module):
     the input.
 
     Args:
-        inputs, outputs: channels.
+        inputs: channels that come in.
+        outputs: channels that go out.
         slope: of the activation.
         shared: one direction for all channels.
 

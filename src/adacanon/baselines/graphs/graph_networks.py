@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.errors import UnknownNameError
+from adacanon.extras import optional
 
 KINDS = ("mlp", "gcn", "gat", "gin", "chebnet")
 
@@ -55,7 +56,8 @@ def mean_over_graphs(x: Tensor, graph: Tensor) -> Tensor:
 
 
 def _layer_factory(kind: str) -> Callable[[int, int], nn.Module]:
-    from torch_geometric.nn import GATConv, GINConv
+    with optional("A graph network"):
+        from torch_geometric.nn import GATConv, GINConv
 
     from adacanon.baselines.graphs.product_layers import ProductCheb, ProductGCN
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from adacanon.baselines.graphs.graph_networks import mean_over_graphs
 from adacanon.errors import InputError, ShapeError
+from adacanon.extras import optional
 
 AGGREGATORS = ("mean", "min", "max", "std")
 SCALERS = ("identity", "amplification", "attenuation")
@@ -58,7 +59,8 @@ def gated_gcn(channels: int, *, classes: int, hidden: int = 64, layers: int = 3)
     Reference:
         Bresson & Laurent, "Residual Gated Graph ConvNets", 2017.
     """
-    from torch_geometric.nn import ResGatedGraphConv
+    with optional("GatedGCN"):
+        from torch_geometric.nn import ResGatedGraphConv
 
     convolutions = [ResGatedGraphConv(hidden, hidden) for _ in range(layers)]
     return ResidualGraphNetwork(channels, convolutions, classes=classes, hidden=hidden)
@@ -86,7 +88,8 @@ def pna(channels: int, degrees: Tensor, *, classes: int, hidden: int = 64, layer
     Reference:
         Corso et al., "Principal Neighbourhood Aggregation for Graph Nets", NeurIPS 2020.
     """
-    from torch_geometric.nn import PNAConv
+    with optional("PNA"):
+        from torch_geometric.nn import PNAConv
 
     if degrees.dim() != 1:
         raise ShapeError(f"A degree histogram has shape (degrees,), got {tuple(degrees.shape)}")

@@ -1,0 +1,88 @@
+"""Arguments of constructors: whole numbers and numbers, of Python, numpy or torch; anything else is refused."""
+
+import math
+import operator
+from typing import Any
+
+from adacanon.errors import InputError
+
+
+def whole_number(owner: str, name: str, value: Any, *, least: int | None = None, hint: str = "") -> int:
+    """An argument as an int.
+
+    Args:
+        owner: the class or function that was called, for the message.
+        name: of the argument.
+        value: what was given. 2.0 is refused too: who computes a number of things by a division rounds it on purpose.
+        least: the smallest value that means something; None for any.
+        hint: what to give instead.
+
+    Example:
+        >>> whole_number("RandomSearch", "candidates", 2.5, least=1)
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.InputError: RandomSearch expects candidates to be a whole number, at least 1, got 2.5
+    """
+    number = None if isinstance(value, bool) or not hasattr(value, "__index__") else _index(value)
+    if number is None or (least is not None and number < least):
+        bound = "" if least is None else f", at least {least}"
+        raise InputError(f"{owner} expects {name} to be a whole number{bound}, got {value!r}{_hinted(hint)}")
+    return number
+
+
+def real_number(owner: str, name: str, value: Any, *, least: float = -math.inf, hint: str = "") -> float:
+    """An argument as a float; NaN is refused, infinity is not.
+
+    Example:
+        >>> real_number("SampleAndRefine", "step_size", "0.1")
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.InputError: SampleAndRefine expects step_size to be a number, got '0.1'
+    """
+    number = math.nan if isinstance(value, bool | str) else _float(value)
+    if not number >= least:
+        bound = "" if least == -math.inf else f", at least {least:g}"
+        raise InputError(f"{owner} expects {name} to be a number{bound}, got {value!r}{_hinted(hint)}")
+    return number
+
+
+def set_whole_numbers(record: Any, *names: str, least: int, optional: bool = False, hint: str = "") -> None:
+    """Check fields of a dataclass, frozen or not, and keep them as ints; None is left alone where they are optional.
+
+    Example:
+        >>> import numpy
+        >>> from adacanon import RandomSearch
+        >>> RandomSearch(numpy.int64(8))
+        RandomSearch(candidates=8)
+    """
+    for name in names:
+        value = getattr(record, name)
+        if not (optional and value is None):
+            number = whole_number(type(record).__name__, name, value, least=least, hint=hint)
+            object.__setattr__(record, name, number)
+
+
+def set_real_numbers(record: Any, *names: str, least: float = -math.inf) -> None:
+    """The same for numbers, which stay what they are if they are Python's own."""
+    for name in names:
+        value = getattr(record, name)
+        number = real_number(type(record).__name__, name, value, least=least)
+        object.__setattr__(record, name, value if type(value) is int else number)
+
+
+def _index(value: Any) -> int | None:
+    try:
+        return operator.index(value)
+    except TypeError:  # arrays of several numbers, or of floats
+        return None
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        return math.nan
+
+
+def _hinted(hint: str) -> str:
+    return f". Hint: {hint}" if hint else ""
