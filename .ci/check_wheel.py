@@ -1,16 +1,22 @@
-"""Install a wheel into an empty folder and use it from there: ``python .ci/check_wheel.py dist/NAME.whl``
+"""Use a wheel as a new user does: ``python .ci/check_wheel.py dist/NAME.whl``
 
-Every file of the package must be in the wheel, data and templates too, and the command must start without the sources.
+Every file of the package must be in the wheel, data and templates too. The wheel is installed without extras in an
+empty environment with the pinned torch. It must not exchange torch, it must bring only its few dependencies, and
+``.ci/fresh_user.py`` must run there, away from the sources.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+import venv
 import zipfile
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src"
+BROUGHT = {"adacanon", "numpy", "roma"}
+"""What the wheel may add to an environment with torch."""
 
 
 def main(wheel: Path) -> int:
@@ -20,16 +26,52 @@ def main(wheel: Path) -> int:
         print(f"{wheel} lacks {', '.join(missing)}")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, str(wheel)]
-        subprocess.run([*install, "--disable-pip-version-check"], check=True)
-        environment = {**os.environ, "PYTHONPATH": folder}
-        program = (
-            "import adacanon, sys; print(adacanon.__file__); sys.exit(not adacanon.__file__.startswith(sys.argv[1]))"
-        )
-        for words in (["-c", program, folder], ["-m", "adacanon", "--version"], ["-m", "adacanon", "report", "toy"]):
-            subprocess.run([sys.executable, *words], check=True, cwd=folder, env=environment)
-    print(f"{wheel}: {len(own)} files of the package, installed and used")
-    return 0
+        failure = use(wheel.resolve(), Path(folder))
+    print(failure or f"{wheel}: {len(own)} files of the package, installed and used")
+    return 1 if failure else 0
+
+
+def use(wheel: Path, folder: Path) -> str:
+    """Install the wheel in an empty environment and run a program of a new user; what is wrong, or nothing."""
+    venv.create(folder / "venv", with_pip=True)
+    python = folder / "venv" / "bin" / "python"
+    install(python, pinned_torch())
+    before = installed(python)
+    install(python, str(wheel))
+    after = installed(python)
+    if after["torch"] != before["torch"]:
+        return f"{wheel} exchanged torch {before['torch']} for {after['torch']}"
+    if surplus := sorted(set(after) - set(before) - BROUGHT):
+        return f"{wheel} brings {', '.join(surplus)}, which belong to extras"
+    program = folder / "fresh_user.py"
+    program.write_bytes((ROOT / ".ci" / "fresh_user.py").read_bytes())
+    done = subprocess.run([python, program], cwd=folder, env=own_environment(folder))
+    return f"{program.name} failed" if done.returncode else ""
+
+
+def pinned_torch() -> str:
+    """The line of the lock file."""
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    return next(line for line in lines if line.startswith("torch=="))
+
+
+def install(python: Path, what: str) -> None:
+    options = ["-qq", "--disable-pip-version-check", "--no-compile"]
+    subprocess.run([python, "-m", "pip", "install", *options, what], check=True, cwd="/", env=own_environment())
+
+
+def installed(python: Path) -> dict[str, str]:
+    """Versions by names."""
+    command = [python, "-m", "pip", "freeze", "--all", "--disable-pip-version-check"]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, env=own_environment())
+    names = (line.replace(" @ ", "==").partition("==") for line in answer.stdout.splitlines())
+    return {name.lower(): version for name, _, version in names}
+
+
+def own_environment(folder: Path | None = None) -> dict[str, str]:
+    """Without the paths of this checkout; caches and data are in the folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ADACANON", "VIRTUAL"))}
+    return kept if folder is None else {**kept, "ADACANON_CACHE": str(folder / "cache")}
 
 
 def is_source(file: Path) -> bool:
