@@ -32,6 +32,7 @@ ALLOWED = {
     "data": PLACES,
     "training": {"errors", "files"},
     "reports": {"errors", "extras"},
+    "deployment": ENGINE | {"extras", "files"},
     "explain": ENGINE | {"files", "graphs", "reports"},
     "runs": PLACES | {"training", "reports"},
     "experiments": ENGINE

@@ -13,6 +13,7 @@ PACKAGES = (
     "adacanon.baselines.graphs",
     "adacanon.core",
     "adacanon.data",
+    "adacanon.deployment",
     "adacanon.diagnosis",
     "adacanon.explain",
     "adacanon.graphs",

@@ -38,6 +38,7 @@ from adacanon.maximizers import (
 )
 
 if TYPE_CHECKING:
+    from adacanon.deployment import export
     from adacanon.diagnosis import doctor
 
 __version__ = "0.2.0"
@@ -70,6 +71,7 @@ __all__ = [
     "WithMemory",
     "cross_entropy",
     "doctor",
+    "export",
     "fast_training_searches",
     "one_vs_rest",
     "predict",
@@ -78,9 +80,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The doctor needs all applications, which are imported when it is first called for."""
+    """What needs all applications or torch's exporter, which are imported when it is first called for."""
     if name == "doctor":
         from adacanon.diagnosis import doctor
 
         return doctor
+    if name == "export":
+        from adacanon.deployment import export
+
+        return export
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,10 +16,13 @@ EXTRAS = {
     "torch_geometric": "graphs",
     "scipy": "points",
     "safetensors": "images",
+    "onnx_ir": "export",
+    "onnxscript": "export",
+    "onnxruntime": "export",
 }
-"""The extra that brings a module; ``experiments`` brings all of them."""
+"""The extra that brings a module; ``experiments`` brings all of them but those of ``export``."""
 
-PACKAGES = {"PIL": "pillow", "torch_geometric": "torch-geometric"}
+PACKAGES = {"PIL": "pillow", "torch_geometric": "torch-geometric", "onnx_ir": "onnx"}
 """Names of packages that differ from those of their modules."""
 
 

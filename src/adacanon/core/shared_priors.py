@@ -94,7 +94,7 @@ class PlacePrior(Prior):
                 f"(pairs, classes, height, width), got {tuple(outputs.shape)}. {hint}"
             )
         channels = outputs.shape[axis]
-        return outputs.movedim(axis, -1).reshape(len(outputs), -1, channels)
+        return outputs.movedim(axis, -1).reshape(outputs.shape[0], -1, channels)
 
 
 @dataclass(frozen=True, repr=False)

@@ -62,6 +62,8 @@ def warp(images: Tensor, maps: Tensor, *, outside: Outside = "zero") -> Tensor:
     precision = torch.promote_types(images.dtype, torch.float32)
     pixels, backward = images.to(precision), inverse(maps.to(precision))
     values = _sampled(pixels, backward, mode="bilinear", padding=PADDING[outside])
+    if torch.compiler.is_exporting():  # no choice by the values; pixels are then exact up to rounding
+        return values.to(images.dtype)
     return _exact_on_pixels(values, pixels, backward, padding=PADDING[outside]).to(images.dtype)
 
 
@@ -69,7 +71,7 @@ def inverse(maps: Tensor) -> Tensor:
     """The inverse maps (..., 2, 3)."""
     a, b, c, d = maps[..., :2].flatten(-2).unbind(-1)
     determinant = a * d - b * c
-    if bool((determinant == 0).any()):
+    if not torch.compiler.is_exporting() and bool((determinant == 0).any()):
         raise InputError("A map of the plane must be invertible, got one of determinant 0. Hint: a smaller reach")
     linear = torch.stack([d, -b, -c, a], dim=-1).unflatten(-1, (2, 2)) / determinant[..., None, None]
     return torch.cat([linear, -linear @ maps[..., 2:]], dim=-1)

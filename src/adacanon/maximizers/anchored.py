@@ -53,10 +53,10 @@ class AnchoredSearch(CandidateSearch):
         anchors = landscape.anchors()
         if anchors is None:
             raise SpaceError(f"{landscape.family!r} has no anchors. Hint: use RandomSearch or SampleAndRefine")
-        anchors, count = self._shared_out(anchors)
+        anchors, count = self.shared_out(anchors)
         yield map_tensors(lambda leaf: leaf.transpose(0, 1), anchors)
         for block in draws(landscape, count - 1, generator):
-            yield _composed(landscape.space, block, anchors)
+            yield composed(landscape.space, block, anchors)
 
     def support(self, landscape: Landscape, *, generator: torch.Generator) -> Iterator[Support]:
         own = Maximizer if self.steps else CandidateSearch  # what climbs is no finite set
@@ -69,7 +69,7 @@ class AnchoredSearch(CandidateSearch):
         found = super().maximize(landscape, generator=generator)
         return refine(landscape, found, self.steps, self.step_size, self.method)
 
-    def _shared_out(self, anchors: Tree) -> tuple[Tree, int]:
+    def shared_out(self, anchors: Tree) -> tuple[Tree, int]:
         """The anchors (batch, anchors, *point) that are taken, and how many candidates each of them gives."""
         per_input = tensors(anchors)[0].shape[1]
         if self.whole:
@@ -77,7 +77,7 @@ class AnchoredSearch(CandidateSearch):
         return map_tensors(lambda leaf: leaf[:, : self.candidates], anchors), max(1, self.candidates // per_input)
 
 
-def _composed(space: Space, block: Tree, anchors: Tree) -> Tree:
+def composed(space: Space, block: Tree, anchors: Tree) -> Tree:
     """Every draw (count, batch, *point) after every anchor (batch, anchors, *point)."""
     before = map_tensors(lambda leaf: leaf.transpose(0, 1), anchors)
     composed = space.compose(map_tensors(lambda leaf: leaf.unsqueeze(1), block), before)

@@ -58,12 +58,14 @@ class CloudFamily(Family):
         points, *beside = g if isinstance(g, tuple | list) and g else (g,)
         self._check_one_tensor(g)
         self._check(points)
-        if any(not isinstance(x, Tensor) or x.dim() < 1 or len(x) != len(points) for x in beside):
+        if any(not isinstance(x, Tensor) or x.dim() < 1 or x.shape[0] != points.shape[0] for x in beside):
             came = [tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__ for x in beside]
             raise ShapeError(
                 f"{type(self).__name__} expects tensors with one row for each of {len(points)} clouds beside the "
                 f"points, got {came}. Hint: a mask (batch, points), a category (batch, categories)"
             )
+        if torch.compiler.is_exporting():  # a program does not look at values
+            return (points, *beside) if beside else points
         for x in beside:
             _check_no_mask_of_numbers(type(self).__name__, x, points)
         clouds = (points, *beside) if beside else points
@@ -76,7 +78,7 @@ class CloudFamily(Family):
 
     def transform(self, g: Clouds, u: Tensor, owner: Tensor) -> Clouds:
         points = points_of(g)[owner]
-        turned = (points.reshape(len(points), -1, 3) @ self.matrices(u).mT).view_as(points)
+        turned = (points.reshape(points.shape[0], -1, 3) @ self.matrices(u).mT).view_as(points)
         return turned if isinstance(g, Tensor) else (turned, *(x[owner] for x in g[1:]))
 
     @property
@@ -90,8 +92,8 @@ class CloudFamily(Family):
             return super().act(u, answers, kind)
         matrices = self.matrices(u).to(answers.dtype)
         if kind == "vectors":
-            return Carried((answers.reshape(len(answers), -1, 3) @ matrices).view_as(answers))
-        poses = answers.reshape(len(answers), -1, 3, 3)
+            return Carried((answers.reshape(answers.shape[0], -1, 3) @ matrices).view_as(answers))
+        poses = answers.reshape(answers.shape[0], -1, 3, 3)
         return Carried((matrices.mT.unsqueeze(1) @ poses).view_as(answers))
 
     def real_points(self, g: Clouds) -> Tensor:

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from adacanon.points.jacobi import proper_eigenvectors
+
 ROUNDINGS = 4
 """Units of rounding, of the farthest point's size, by which coordinates may be wrong: those of a cloud that was turned
 in its own precision are wrong by less than one on average.
@@ -19,6 +21,8 @@ def principal_axes(points: Tensor, mask: Tensor | None = None) -> Tensor:
         points (batch, points, 3), mask (batch, points), True for real points -> (batch, 3, 3)
     """
     x = centred(points, mask)
+    if torch.compiler.is_exporting():
+        return proper_eigenvectors(x.mT @ x).mT
     _, axes = torch.linalg.eigh(x.mT @ x)
     return (axes * torch.linalg.det(axes).sign()[:, None, None]).mT
 

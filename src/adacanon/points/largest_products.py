@@ -78,6 +78,8 @@ def _weighted_sums(rows: Tensor, index: Tensor, factors: Tensor, start: Tensor) 
 
 def _maxima(clouds: Tensor, weight: Tensor) -> Tensor:
     """The largest products (batch, rows) of clouds, as many at a time as the cache holds."""
+    if torch.compiler.is_exporting():  # a program for any number of clouds cannot depend on it
+        return (clouds @ weight.T).amax(1)
     points = clouds.shape[1]
     parts = clouds.split(max(1, CACHED_ROWS // points))
     return torch.cat([(part.flatten(0, 1) @ weight.T).unflatten(0, (-1, points)).amax(1) for part in parts])

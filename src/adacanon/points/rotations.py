@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from numbers import Real
 
 import torch
@@ -201,10 +202,16 @@ def angles_determined(points: Tensor, axis: Axis, mask: Tensor | None = None) ->
 def _second_moments(points: Tensor, axis: Axis, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     r"""Real and imaginary part of :math:`\sum_i z_i^2`, and :math:`\sum_i|z_i|^2`, in float64, (batch,) each."""
     x = centred(points, mask)
-    along = x.new_tensor(unit_vector(axis))
-    across = torch.linalg.qr(along[:, None], mode="complete").Q[:, 1]
+    along, across = x.new_tensor(unit_vector(axis)), x.new_tensor(_across(unit_vector(axis)))
     a, b = x @ across, x @ torch.linalg.cross(along, across)
     return (a * a - b * b).sum(1), 2 * (a * b).sum(1), (a * a + b * b).sum(1)
+
+
+@cache
+def _across(axis: Axis) -> list[float]:
+    """A direction across the axis, the same in every call."""
+    along = torch.tensor(axis, dtype=torch.float64)
+    return torch.linalg.qr(along[:, None], mode="complete").Q[:, 1].tolist()
 
 
 def unit_vector(axis: Axis) -> Axis:

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -112,9 +113,14 @@ def rotation_group(solid: str) -> Tensor:
             f"Rotation groups exist for {', '.join(_GROUPS)}; got {solid!r}. "
             "Hint: for other sizes, super_fibonacci(count)"
         )
-    quaternions = _GROUPS[solid]()
-    upper = _one_of_each_pair(torch.tensor(quaternions, dtype=torch.float64))
-    return quaternion_to_matrix(upper)
+    return torch.tensor(_rotations_of(solid), dtype=torch.float64)
+
+
+@cache
+def _rotations_of(solid: str) -> list[list[list[float]]]:
+    """The rotations as numbers, which no caller can change, and which are constants of an exported program."""
+    quaternions = torch.tensor(_GROUPS[solid](), dtype=torch.float64)
+    return quaternion_to_matrix(_one_of_each_pair(quaternions)).tolist()
 
 
 def _units() -> list[tuple[float, ...]]:
