@@ -52,6 +52,11 @@ def pointnet() -> nn.Module:
     return network
 
 
+def dgcnn() -> nn.Module:
+    torch.manual_seed(0)
+    return points.DGCNN(4, k=5, widths=(8, 16), aggregation=16, head=(8,))
+
+
 def cnn(channels: int = 4) -> nn.Module:
     torch.manual_seed(0)
     layers = [nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, channels, 5), nn.Flatten(2)]
@@ -95,6 +100,8 @@ MODELS: dict[str, tuple[Canonicalized, Any]] = {
     "clouds, 24 anchors, soft": (Canonicalized(pointnet(), points.Rotations(), temperature=0.7), clouds),
     "clouds, four anchors": (Canonicalized(pointnet(), points.Rotations(), AnchoredSearch(4, whole=False)), clouds),
     "clouds, draws on anchors": (Canonicalized(pointnet(), points.Rotations(), AnchoredSearch(72)), clouds),
+    "clouds about an axis": (Canonicalized(pointnet(), points.AxisRotations((0, 1, 0))), clouds),
+    "clouds, neighbourhoods": (Canonicalized(dgcnn(), points.Rotations(), GridSearch(4)), clouds),
     "clouds, random": (Canonicalized(pointnet(), points.Rotations(), RandomSearch(7)), clouds),
     "clouds, vectors, blended": (
         Canonicalized(Turning(), points.Rotations(), prior=Confidence(), answers="vectors", temperature=0.5),

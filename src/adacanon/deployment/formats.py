@@ -68,7 +68,10 @@ class ONNX(Format):
     def run(self, path: Path, g: Tree) -> Tensor:
         with optional("Checking ONNX files"):
             import onnxruntime
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        try:
+            session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime raises errors of its own that share no base
+            raise ExportError(f"onnxruntime cannot run the file: {error}. Hint: a file that ends with .pt2") from error
         names = [given.name for given in session.get_inputs()]
         given = {name: leaf.detach().cpu().numpy() for name, leaf in zip(names, tensors(g), strict=True)}
         return torch.from_numpy(session.run(None, given)[0])

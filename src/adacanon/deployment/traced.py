@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_map
 from adacanon.core.pytree import Tree, map_tensors
 from adacanon.errors import ExportError
 
-LOGGERS = ("torch.onnx", "torch.export", "torch._export", "torch.fx")
+LOGGERS = ("torch.onnx", "torch.export", "torch._export", "torch.fx", "onnxscript")
 BATCH = Dim("batch", min=1)
 
 HINT = (

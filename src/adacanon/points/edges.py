@@ -67,6 +67,8 @@ def largest_neighbours(values: Tensor, neighbours: Tensor) -> Tensor:
     """
     if torch.is_grad_enabled() and values.requires_grad:
         return values.gather(0, winning_neighbours(values.detach(), neighbours))
+    if torch.compiler.is_exporting():  # pieces would make the number of rows a constant
+        return values[neighbours].amax(1)
     return torch.cat([values[part].amax(1) for part in neighbours.split(CACHED_CENTRES)])
 
 

@@ -174,6 +174,8 @@ def _nearest(points: Tensor, queries: Tensor, k: int, mask: Tensor | None) -> tu
     squared = queries.new_empty(batch, count, k, dtype=_at_least_float32(points[:0]).dtype)
     indices = torch.empty_like(squared, dtype=torch.long)
     clouds, at = _without_padding(points, mask), queries.to(points.dtype)
+    if mask is None and torch.compiler.is_exporting():  # pieces would make the size of the batch a constant
+        return squared_distances(at, clouds).topk(k, largest=False)
     chunk_size = max(1, DISTANCES_AT_ONCE // (count * points.shape[1] or 1))
     for first in range(0, batch, chunk_size):
         part = slice(first, first + chunk_size)

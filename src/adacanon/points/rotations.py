@@ -183,6 +183,8 @@ def axis_angles(points: Tensor, axis: Axis, mask: Tensor | None = None) -> Tenso
     defined up to half a turn, and by a quarter turn it changes where two variances cross; the set changes by neither.
     """
     real, imaginary, _ = _second_moments(points, axis, mask)
+    if torch.compiler.is_exporting():  # runtimes have the arc tangent in float32 only
+        real, imaginary = real.float(), imaginary.float()
     direction = torch.atan2(imaginary, real) / 2
     spaced = 2 * math.pi * torch.arange(AXIS_ANCHORS, dtype=direction.dtype, device=direction.device) / AXIS_ANCHORS
     return Circle().project(spaced - direction.unsqueeze(1)).to(points.dtype)
