@@ -294,7 +294,7 @@ class TestTables:
         chosen = row_named(qm9.ROWS, "AC blended").settings
         rate = {"learning_rate": qm9_validation.COMPARED_AT}
         assert {**chosen, **rate} in [row.settings for row in qm9_validation.BLENDED]
-        rates = {qm9.settings(row, "", "cpu")["learning_rate"] for row in qm9.ROWS}
+        rates = {qm9.settings(row, column, "cpu")["learning_rate"] for row in qm9.ROWS for column in qm9.COLUMNS}
         assert rates <= set(qm9_validation.LEARNING_RATES)
 
     @pytest.mark.parametrize("table", ["qm9", "qm9-validation"])
