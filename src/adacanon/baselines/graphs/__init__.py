@@ -15,6 +15,8 @@ from adacanon.baselines.graphs.message_passing import ResidualGraphNetwork, degr
 from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
 from adacanon.baselines.graphs.padding import padded_spectra
 from adacanon.baselines.graphs.s2gnn import S2GNN, lowest
+from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral, spectral_encodings
+from adacanon.baselines.graphs.structure_agnostic import StructureAgnostic
 
 __all__ = [
     "NLSF",
@@ -26,6 +28,8 @@ __all__ = [
     "GraphNetwork",
     "NLSFEncoder",
     "ResidualGraphNetwork",
+    "SpatioSpectral",
+    "StructureAgnostic",
     "WithEncodings",
     "axis_projection_encodings",
     "axis_projection_gin",
@@ -38,5 +42,6 @@ __all__ = [
     "lowest",
     "padded_spectra",
     "pna",
+    "spectral_encodings",
     "value_bands",
 ]

@@ -12,10 +12,12 @@ from adacanon.baselines.graphs.axis_projection import WithEncodings
 from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.message_passing import degree_histogram
+from adacanon.baselines.graphs.s2gnn import lowest
+from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral, spectral_encodings
 from adacanon.baselines.graphs.structure_agnostic import StructureAgnostic
-from adacanon.experiments.graphs.fair_data import FairFold
+from adacanon.experiments.graphs.fair_data import FairFold, standardised
 from adacanon.experiments.graphs.fair_spectral import SpectralReadout
-from adacanon.experiments.graphs.tu_data import TUData, encodings_of
+from adacanon.experiments.graphs.tu_data import TUData, encodings_of, lowest_of, spectra_of
 from adacanon.graphs.band_frames import BandFrames, band_frames
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
@@ -55,6 +57,32 @@ def axis_projection(fold: FairFold, options: Settings, seed: int) -> Learner:
 
     network = GraphBaseline("gin", fold.channels + options["encodings"], **_sizes(fold, options))
     return _learner(WithEncodings(network), fold, inputs)
+
+
+def spatio_spectral(fold: FairFold, options: Settings, seed: int) -> Learner:
+    """S2GNN with its positional encodings."""
+    count = options["eigenvectors"]
+    values, vectors = lowest_of(fold.data, "normalized", count)
+    encodings = standardised(_spectral_encodings(fold.data, count), fold.batches.nodes(fold.split.train))
+
+    def inputs(index: Tensor) -> tuple[Any, ...]:
+        x, edge_index, graph = fold.batches.batch(index)
+        nodes = int(torch.bincount(graph).max())
+        found = encodings[fold.batches.nodes(index)]
+        return x, edge_index, graph, found, values[index], vectors[index, :nodes]
+
+    network = SpatioSpectral(fold.channels, encodings.shape[1], **_sizes(fold, options))
+    return _learner(network, fold, inputs)
+
+
+@lru_cache(maxsize=2)
+def _spectral_encodings(data: TUData, count: int) -> Tensor:
+    """The positional encodings of S2GNN for all nodes, (nodes, count), zero beyond a graph's frequencies."""
+    found = []
+    for graph, one in zip(data.dataset.graphs, spectra_of(data, "normalized"), strict=True):
+        own = spectral_encodings(*lowest(one.eigenvalues, one.eigenvectors, count), graph.edge_index)
+        found.append(nn.functional.pad(own, (0, count - own.shape[1])))
+    return torch.cat(found).float()
 
 
 def spectral(bases: str, fold: FairFold, options: Settings, seed: int) -> Learner:
@@ -128,11 +156,16 @@ CONTROLS = {
 }
 METHODS: dict[str, Builder] = {
     **{row: partial(message_passing, kind) for row, kind in KINDS.items()},
+    "S2GNN": spatio_spectral,
     "OAP+GIN": axis_projection,
     **{row: partial(spectral, bases) for row, bases in CONTROLS.items()},
     "structure-agnostic": structure_agnostic,
 }
 
 _SPECTRAL: Settings = {"bands": 6, "rows": 2, "frame": 4, "features": 16, "hidden": 128}
-OWN_SETTINGS: dict[str, Settings] = {"OAP+GIN": {"encodings": 8}, **dict.fromkeys(CONTROLS, _SPECTRAL)}
+OWN_SETTINGS: dict[str, Settings] = {
+    "S2GNN": {"eigenvectors": 32},
+    "OAP+GIN": {"encodings": 8},
+    **dict.fromkeys(CONTROLS, _SPECTRAL),
+}
 """What a method has beside width, depth and what the grid holds."""
