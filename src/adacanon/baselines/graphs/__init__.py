@@ -8,6 +8,7 @@ from adacanon.baselines.graphs.axis_projection import (
     canonical_eigenvectors,
 )
 from adacanon.baselines.graphs.frame_averaging import FrameAveraged, batch_frame, frame_averaged_gin
+from adacanon.baselines.graphs.frame_draws import FrameDraws
 from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
@@ -23,6 +24,7 @@ __all__ = [
     "S2GNN",
     "CanonicalEigenvectors",
     "FrameAveraged",
+    "FrameDraws",
     "GraphBaseline",
     "GraphEncoder",
     "GraphNetwork",

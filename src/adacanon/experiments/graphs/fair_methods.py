@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.graphs.axis_projection import WithEncodings
+from adacanon.baselines.graphs.frame_averaging import FrameAveraged
+from adacanon.baselines.graphs.frame_draws import FrameDraws
 from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.message_passing import degree_histogram
@@ -57,6 +59,34 @@ def axis_projection(fold: FairFold, options: Settings, seed: int) -> Learner:
 
     network = GraphBaseline("gin", fold.channels + options["encodings"], **_sizes(fold, options))
     return _learner(WithEncodings(network), fold, inputs)
+
+
+def frame_averaged(fold: FairFold, options: Settings, seed: int) -> Learner:
+    """FA+GIN: fresh elements of the frame at every step, a larger set that stays in evaluation."""
+    draws, drawn = _frame_draws(fold.data, options["encodings"]), options["drawn"]
+    fixed = _evaluation_frames(fold.data, options["encodings"], options["averaged"])
+
+    def inputs(index: Tensor) -> tuple[Any, ...]:
+        return *fold.batches.batch(index), fixed[:, fold.batches.nodes(index)]
+
+    def training_inputs(index: Tensor) -> tuple[Any, ...]:
+        return *fold.batches.batch(index), draws.draw(index, drawn)
+
+    network = GraphBaseline("gin", fold.channels + options["encodings"], **_sizes(fold, options))
+    return replace(_learner(FrameAveraged(network), fold, inputs), training_inputs=training_inputs)
+
+
+@lru_cache(maxsize=1)
+def _frame_draws(data: TUData, encodings: int) -> FrameDraws:
+    spectra = spectra_of(data, "normalized")
+    return FrameDraws.of([(one.eigenvalues, one.eigenvectors) for one in spectra], encodings)
+
+
+@lru_cache(maxsize=1)
+def _evaluation_frames(data: TUData, encodings: int, elements: int) -> Tensor:
+    """The same elements for all epochs and folds, (elements, nodes, encodings)."""
+    every = torch.arange(len(data.dataset.graphs))
+    return _frame_draws(data, encodings).draw(every, elements, generator=torch.Generator().manual_seed(0))
 
 
 def spatio_spectral(fold: FairFold, options: Settings, seed: int) -> Learner:
@@ -158,6 +188,7 @@ METHODS: dict[str, Builder] = {
     **{row: partial(message_passing, kind) for row, kind in KINDS.items()},
     "S2GNN": spatio_spectral,
     "OAP+GIN": axis_projection,
+    "FA+GIN": frame_averaged,
     **{row: partial(spectral, bases) for row, bases in CONTROLS.items()},
     "structure-agnostic": structure_agnostic,
 }
@@ -166,6 +197,7 @@ _SPECTRAL: Settings = {"bands": 6, "rows": 2, "frame": 4, "features": 16, "hidde
 OWN_SETTINGS: dict[str, Settings] = {
     "S2GNN": {"eigenvectors": 32},
     "OAP+GIN": {"encodings": 8},
+    "FA+GIN": {"encodings": 8, "drawn": 2, "averaged": 16},
     **dict.fromkeys(CONTROLS, _SPECTRAL),
 }
 """What a method has beside width, depth and what the grid holds."""
