@@ -36,7 +36,8 @@ PROTEINS = ("ENZYMES", "PROTEINS")
 def message_passing(kind: str, fold: FairFold, options: Settings, seed: int) -> Learner:
     """A graph network as its authors build it."""
     degrees = _training_degrees(fold) if kind == "pna" else None
-    network = GraphBaseline(kind, fold.channels, degrees=degrees, **_sizes(fold, options))
+    layer_dropout = 0.0 if kind == "gin" else options["dropout"]
+    network = GraphBaseline(kind, fold.channels, degrees=degrees, layer_dropout=layer_dropout, **_sizes(fold, options))
     return _learner(network, fold, fold.batches.batch)
 
 
@@ -57,7 +58,7 @@ def axis_projection(fold: FairFold, options: Settings, seed: int) -> Learner:
     def inputs(index: Tensor) -> tuple[Any, ...]:
         return *fold.batches.batch(index), encodings[fold.batches.nodes(index)]
 
-    network = GraphBaseline("gin", fold.channels + options["encodings"], **_sizes(fold, options))
+    network = _gin(fold.channels + options["encodings"], fold, options)
     return _learner(WithEncodings(network), fold, inputs)
 
 
@@ -72,7 +73,7 @@ def frame_averaged(fold: FairFold, options: Settings, seed: int) -> Learner:
     def training_inputs(index: Tensor) -> tuple[Any, ...]:
         return *fold.batches.batch(index), draws.draw(index, drawn)
 
-    network = GraphBaseline("gin", fold.channels + options["encodings"], **_sizes(fold, options))
+    network = _gin(fold.channels + options["encodings"], fold, options)
     return replace(_learner(FrameAveraged(network), fold, inputs), training_inputs=training_inputs)
 
 
@@ -119,12 +120,10 @@ def spectral(bases: str, fold: FairFold, options: Settings, seed: int) -> Learne
     """A-NLSF as the readout of GIN, or one of its controls."""
     family = BandRotations(dyadic(options["bands"]), rows=options["rows"])
     frames = _frames(fold.data, family, options["frame"])
-    sizes = _sizes(fold, options)
-    classes = sizes.pop("classes")
     network = SpectralReadout(
-        GraphEncoder("gin", fold.channels, **sizes),
+        GraphEncoder("gin", fold.channels, width=options["width"], layers=options["layers"]),
         family,
-        classes=classes,
+        classes=fold.data.dataset.classes,
         bases=bases,
         features=options["features"],
         frame=options["frame"],
@@ -156,6 +155,11 @@ def _frames(data: TUData, family: BandRotations, width: int) -> BandFrames:
 def _sizes(fold: FairFold, options: Settings) -> dict[str, Any]:
     named = {name: options[name] for name in ("width", "layers", "dropout")}
     return {"classes": fold.data.dataset.classes, **named}
+
+
+def _gin(channels: int, fold: FairFold, options: Settings) -> GraphBaseline:
+    """GIN as in its own row, on more channels."""
+    return GraphBaseline("gin", channels, layer_dropout=0.0, **_sizes(fold, options))
 
 
 def _training_degrees(fold: FairFold) -> Tensor:
