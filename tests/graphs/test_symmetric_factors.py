@@ -3,11 +3,14 @@
 import networkx as nx
 import pytest
 import torch
+from benchmarks.graphs import feature_jumps
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import from_networkx
 
+from adacanon.data.tu import GraphDataset
 from adacanon.errors import InputError, UnknownNameError
+from adacanon.experiments.graphs.tu_data import TUData
 from adacanon.graphs import BandRotations, EncodedANLSF, anlsf, band_coefficients, symmetric_coefficients, uniform
 from adacanon.graphs.coefficients import padded_bands, spectra_and_signals
 from adacanon.graphs.symmetric_factors import symmetric_coefficients_of, symmetric_factor
@@ -77,6 +80,19 @@ class TestJumps:
     def test_triangular_factors_jump_and_symmetric_ones_do_not(self) -> None:
         assert self.moved("triangular") > 0.05
         assert self.moved("symmetric") < 1e-5
+
+
+def test_both_errors_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [graph_of(nx.gnp_random_graph(8 + i % 4, 0.4, seed=i)) for i in range(20)]
+    for graph in graphs:
+        graph.num_nodes = len(graph.x)
+    data = TUData(GraphDataset("made", graphs, torch.arange(20) % 2, 2))
+    monkeypatch.setattr(feature_jumps, "tu_data", lambda column, features: data)
+    rows = feature_jumps.rows_of("MUTAG", feature_jumps.parser().parse_args(["--epochs", "2"]))
+    largest = {(row["factor"], row["change"]): row["largest"] for row in rows}
+    assert len(largest) == 6
+    assert largest["symmetric", "noise of 1e-08"] < 1e-4 < largest["triangular", "noise of 1e-08"]
+    assert max(largest[factor, "nodes and bases redrawn"] for factor in ("symmetric", "triangular")) < 1e-3
 
 
 class TestForms:
