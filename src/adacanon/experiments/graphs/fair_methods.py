@@ -39,6 +39,22 @@ def message_passing(kind: str, fold: FairFold, options: Settings, seed: int) -> 
     return _learner(network, fold, fold.batches.batch)
 
 
+def mean_gin(fold: FairFold, options: Settings, seed: int) -> Learner:
+    """GIN with residuals, the mean of the last layer and an MLP: another readout than its authors', as all other kinds
+    of network have it.
+    """
+    network = GraphBaseline(
+        "gin",
+        fold.channels,
+        readout="mean",
+        combination="last",
+        residual=True,
+        layer_dropout=0.0,
+        **_sizes(fold, options),
+    )
+    return _learner(network, fold, fold.batches.batch)
+
+
 def structure_agnostic(fold: FairFold, options: Settings, seed: int) -> Learner:
     """The sum of the node inputs and an MLP."""
     dropout, width = options["dropout"], options["width"]
@@ -173,6 +189,7 @@ CONTROLS = {
 }
 METHODS: dict[str, Builder] = {
     "GIN": partial(message_passing, "gin"),
+    "GIN (residual, mean)": mean_gin,
     "GatedGCN": partial(message_passing, "gatedgcn"),
     "S2GNN": spatio_spectral,
     "OAP+GIN": axis_projection,
