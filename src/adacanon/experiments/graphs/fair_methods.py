@@ -189,7 +189,7 @@ CONTROLS = {
 }
 METHODS: dict[str, Builder] = {
     "GIN": partial(message_passing, "gin"),
-    "GIN (residual, mean)": mean_gin,
+    "GIN (mean)": mean_gin,
     "GatedGCN": partial(message_passing, "gatedgcn"),
     "S2GNN": spatio_spectral,
     "OAP+GIN": axis_projection,
