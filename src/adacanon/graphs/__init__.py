@@ -12,6 +12,7 @@ from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficient
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.graphs.symmetric_factors import symmetric_coefficients
 
 __all__ = [
     "BandCoefficients",
@@ -37,5 +38,6 @@ __all__ = [
     "node_coefficients_of",
     "node_embeddings",
     "spectra",
+    "symmetric_coefficients",
     "uniform",
 ]

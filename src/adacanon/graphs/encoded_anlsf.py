@@ -16,7 +16,7 @@ from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.prior import Prior
 from adacanon.core.soft import Temperature
-from adacanon.errors import ShapeError
+from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.anlsf import PAIRS_PER_CHUNK
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.band_search import SHARED_DRAWS, search_under
@@ -149,6 +149,11 @@ class EncodedANLSF(nn.Module):
     ) -> None:
         super().__init__()
         family = BandRotations(dyadic(6), rows=2) if family is None else family
+        if family.factor != "triangular":
+            raise InputError(
+                f"EncodedANLSF projects on frames and has no factors, got factor={family.factor!r}. "
+                "Hint: leave it out, or use anlsf"
+            )
         signals = signal_count(channels, walk_steps)
         self.channels, self.frame_width, self.walk_steps = channels, frame_width, walk_steps
         self.register_buffer("scale", torch.ones(signals))
