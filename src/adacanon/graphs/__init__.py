@@ -10,6 +10,7 @@ from adacanon.graphs.framed_graphs import FramedGraphs, framed_graphs
 from adacanon.graphs.node_anlsf import NodeClassifier, NodeFilter, node_anlsf, node_embeddings
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients, node_coefficients_of
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
+from adacanon.graphs.partial_spectra import lowest_bands, partial_spectrum
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 
@@ -32,10 +33,12 @@ __all__ = [
     "directional_filter",
     "dyadic",
     "framed_graphs",
+    "lowest_bands",
     "node_anlsf",
     "node_coefficients",
     "node_coefficients_of",
     "node_embeddings",
+    "partial_spectrum",
     "spectra",
     "uniform",
 ]
