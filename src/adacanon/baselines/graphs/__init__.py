@@ -11,6 +11,14 @@ from adacanon.baselines.graphs.frame_averaging import FrameAveraged, batch_frame
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
 from adacanon.baselines.graphs.message_passing import ResidualGraphNetwork, degree_histogram, gated_gcn, pna
 from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
+from adacanon.baselines.graphs.node_networks import (
+    NodeCheb,
+    NodeGAT,
+    NodeGCN,
+    NodeMLP,
+    ResidualNodeGCN,
+    label_propagation,
+)
 from adacanon.baselines.graphs.padding import padded_spectra
 from adacanon.baselines.graphs.s2gnn import S2GNN, lowest
 
@@ -21,7 +29,12 @@ __all__ = [
     "FrameAveraged",
     "GraphNetwork",
     "NLSFEncoder",
+    "NodeCheb",
+    "NodeGAT",
+    "NodeGCN",
+    "NodeMLP",
     "ResidualGraphNetwork",
+    "ResidualNodeGCN",
     "WithEncodings",
     "axis_projection_encodings",
     "axis_projection_gin",
@@ -31,6 +44,7 @@ __all__ = [
     "frame_averaged_gin",
     "gated_gcn",
     "index_bands",
+    "label_propagation",
     "lowest",
     "padded_spectra",
     "pna",
