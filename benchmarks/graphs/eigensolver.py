@@ -97,7 +97,7 @@ def parser() -> argparse.ArgumentParser:
     parser = measure.options(__doc__ or "")
     parser.add_argument("--nodes", type=int, nargs="+", default=[100, 316, 1000, 3162, 10_000, 31_623, 100_000])
     parser.add_argument("--pairs", type=int, default=64)
-    parser.add_argument("--largest-dense", type=int, default=3162)
+    parser.set_defaults(largest={"dense": 3162})
     parser.add_argument("--compared", type=int, default=2000, help="compare with the dense solver up to this size")
     parser.add_argument("--one", nargs=3, metavar=("SOLVER", "GRAPH", "NODES"), help="measure in this process")
     return parser
@@ -109,13 +109,25 @@ def main() -> None:
         solver, kind, nodes = options.one
         print(json.dumps(measured(solver, kind, int(nodes), options)))
         return
-    rows: list[measure.Row] = []
-    for solver, kind in ((solver, kind) for solver, kinds in CASES.items() for kind in kinds):
-        sizes = [n for n in options.nodes if solver != "dense" or n <= options.largest_dense]
-        found = [row(solver, kind, nodes, options) for nodes in sizes]
-        rows += [*found, slopes(found)]
     title = f"{options.pairs} eigenpairs of the normalized Laplacian, processor seconds on {options.threads} thread(s)"
-    measure.report(rows, title=title, path=options.json)
+    found: list[measure.Row] = []
+    cases = [(n, solver, kind) for solver, kinds in CASES.items() for kind in kinds for n in options.nodes]
+    for nodes, solver, kind in sorted(cases):
+        if nodes <= options.largest.get(solver, nodes):
+            found.append(row(solver, kind, nodes, options))
+            measure.report(
+                arranged(found), title=title, path=options.json
+            )  # large graphs take long: keep what there is
+
+
+def arranged(rows: list[measure.Row]) -> list[measure.Row]:
+    """Solver by solver, each with its exponents once they can be fitted."""
+    ordered = []
+    for solver in CASES:
+        own = [one for one in rows if one["solver"] == solver]
+        fitted = sum(one["nodes"] >= FITTED_FROM for one in own) > 1
+        ordered += [*own, slopes(own)] if fitted else own
+    return ordered
 
 
 if __name__ == "__main__":
