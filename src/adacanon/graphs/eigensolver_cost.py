@@ -63,7 +63,7 @@ def announce_partial(nodes: int, pairs: int, *, factorized: bool) -> None:
     if seconds > WORTH_SAYING:
         warn_caller(
             f"{pairs} eigenpairs of {nodes} nodes are computed: about {_minutes(seconds)} on one core. "
-            "They are kept on disk. Hint: fewer eigenpairs take less"
+            "Hint: fewer eigenpairs take less; with cache=True they are computed once"
         )
 
 
