@@ -24,7 +24,7 @@ ALLOWED = {
     "maximizers": BASE,
     "families": BASE | {"spaces"},
     "frozen": BASE | {"files"},
-    "graphs": ENGINE | {"files", "folders"},
+    "graphs": ENGINE | {"extras", "files", "folders"},
     "images": ENGINE,
     "points": ENGINE | {"extras"},
     "testing": ENGINE | {"points"},

@@ -14,6 +14,7 @@ from adacanon.experiments.clouds.shapenet_held_out import SHAPENET_HELD_OUT
 from adacanon.experiments.clouds.stability import STABILITY
 from adacanon.experiments.clouds.temperature import TEMPERATURE_GRID
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
+from adacanon.experiments.graphs.nodes import NODES
 from adacanon.experiments.graphs.temperature import TEMPERATURE_GRAPHS
 from adacanon.experiments.graphs.tu import TU
 from adacanon.experiments.graphs.tu_ablations import (
@@ -37,7 +38,18 @@ from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY
 from adacanon.runs.published import read_published
 from adacanon.runs.table import Table
 
-_GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME, TEMPERATURE_GRAPHS)
+_GRAPHS = (
+    TU,
+    TU_ATTRIBUTES,
+    TU_SEARCH,
+    TU_NODE,
+    TU_BANDS,
+    TU_SHIFT,
+    TU_COMPONENTS,
+    TU_RUNTIME,
+    TEMPERATURE_GRAPHS,
+    NODES,
+)
 _FAIR = (TU_FAIR, TU_FAIR_LABELS, TU_FAIR_ATTRIBUTES)
 _CLOUDS = (
     MODELNET,

@@ -8,8 +8,11 @@ from adacanon.graphs.directional import directional_filter
 from adacanon.graphs.encoded_anlsf import EncodedANLSF
 from adacanon.graphs.framed_graphs import FramedGraphs, framed_graphs
 from adacanon.graphs.node_anlsf import NodeClassifier, NodeFilter, node_anlsf, node_embeddings
+from adacanon.graphs.node_bases import NodeBases, NodeInputs
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients, node_coefficients_of
+from adacanon.graphs.node_labels import MaskedObjective, NodeLabeller, node_labeller, node_scores
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
+from adacanon.graphs.partial_spectra import lowest_bands, partial_spectrum
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.graphs.symmetric_factors import symmetric_coefficients
@@ -19,10 +22,14 @@ __all__ = [
     "BandRotations",
     "EncodedANLSF",
     "FramedGraphs",
+    "MaskedObjective",
+    "NodeBases",
     "NodeClassifier",
     "NodeCoefficients",
     "NodeFilter",
     "NodeForms",
+    "NodeInputs",
+    "NodeLabeller",
     "NodeRotations",
     "Partition",
     "SpectralMLP",
@@ -33,10 +40,14 @@ __all__ = [
     "directional_filter",
     "dyadic",
     "framed_graphs",
+    "lowest_bands",
     "node_anlsf",
     "node_coefficients",
     "node_coefficients_of",
     "node_embeddings",
+    "node_labeller",
+    "node_scores",
+    "partial_spectrum",
     "spectra",
     "symmetric_coefficients",
     "uniform",

@@ -18,7 +18,8 @@ from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients
 from adacanon.graphs.coefficients import list_of_graphs, spectra_and_signals
 from adacanon.graphs.node_coefficients import band_signals
 from adacanon.graphs.shift_operators import ShiftOperator
-from adacanon.graphs.spectra import Spectrum
+from adacanon.graphs.sparse_operators import Sparse
+from adacanon.graphs.spectra import Spectrum, bands_of
 from adacanon.notices import warn_of_unread_features
 
 _VERSION = 2
@@ -67,7 +68,7 @@ def band_frames(
     key = coefficient_key(graphs, partition, operator, torch.float32, what=what) if cache else None
     tensors = None if key is None else load_coefficients(key)
     if tensors is None:
-        pairs = spectra_and_signals(graphs, operator, cache=cache)
+        pairs = spectra_and_signals(graphs, operator, partition=partition, cache=cache)
         fresh = band_frames_of(pairs, [graph.edge_index for graph in graphs], partition, width=width)
         tensors = (fresh.basis, fresh.sizes, fresh.ranks)
         if key is not None:
@@ -83,7 +84,7 @@ def band_frames_of(
     for (spectrum, signal), edge_index in zip(pairs, edges, strict=True):
         fixed = structural_signals(signal, edge_index.cpu())
         fixed = fixed[:, (fixed != 0).any(0)]
-        band = partition.assign(spectrum.eigenvalues)
+        band = bands_of(spectrum, partition)
         sizes.append(torch.bincount(band[band >= 0], minlength=partition.bands))
         parts, norms = band_signals(spectrum, fixed, partition), fixed.norm(dim=0)
         basis, rank = orthonormal_columns(parts, width, size=norms, dimensions=sizes[-1])
@@ -118,6 +119,20 @@ def return_probabilities(operator: Tensor, steps: int) -> Tensor:
         powers.append(powers[-1] @ walk)
     found = [(powers[p // 2] * powers[p - p // 2]).sum(-1) for p in range(1, steps + 1)]
     return torch.stack(found, dim=-1) if found else operator.new_zeros(operator.shape[0], 0)
+
+
+def return_probabilities_in_blocks(operator: Sparse, steps: int, *, block: int = 256) -> Tensor:
+    """The same of a sparse operator, some nodes at a time: memory is linear in the nodes, time quadratic."""
+    found = []
+    for start in range(0, operator.shape[0], block):
+        power = torch.zeros(operator.shape[0], min(block, operator.shape[0] - start), dtype=torch.float64)
+        power[start + torch.arange(power.shape[1]), torch.arange(power.shape[1])] = 1
+        powers = [power]
+        for _ in range(-(-steps // 2)):
+            powers.append(powers[-1] - torch.from_numpy(operator @ powers[-1].numpy()))
+        found.append([(powers[p // 2] * powers[p - p // 2]).sum(0) for p in range(1, steps + 1)])
+    columns = [torch.cat(parts) for parts in zip(*found, strict=True)]
+    return torch.stack(columns, dim=-1) if columns else torch.zeros(operator.shape[0], 0, dtype=torch.float64)
 
 
 def orthonormal_columns(

@@ -41,6 +41,15 @@ class Partition:
         """B, the number of bands."""
         return len(self.boundaries) - 1
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The interval of all bands, and what equals its ends up to rounding."""
+        return self.boundaries[0] - self._slack, self.boundaries[-1] + self._slack
+
+    @property
+    def _slack(self) -> float:
+        return _ROUNDING * (self.boundaries[-1] - self.boundaries[0])
+
     def assign(self, eigenvalues: Tensor) -> Tensor:
         """The band 0 .. B-1 of every eigenvalue; in a partial partition, -1 outside the total band."""
         edges = torch.tensor(self.boundaries, dtype=torch.float64)

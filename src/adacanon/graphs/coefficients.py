@@ -6,7 +6,8 @@ entries in every row is a function of the Gram matrix :math:`C_k^\top C_k = R_k^
 basis that the eigensolver returned.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,10 @@ from torch.utils._pytree import register_dataclass
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
+from adacanon.graphs.eigensolver_cost import DENSE_NODES, announce_dense
+from adacanon.graphs.partial_spectra import partial_spectrum
 from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
-from adacanon.graphs.spectra import Spectrum, spectra
+from adacanon.graphs.spectra import Spectrum, bands_of, spectra
 from adacanon.notices import warn_of_unread_features
 
 _DEPENDENT = 1e-9
@@ -99,7 +102,7 @@ def band_coefficients(
     key = coefficient_key(graphs, partition, operator, dtype) if cache else None
     tensors = None if key is None else load_coefficients(key)
     if tensors is None:
-        pairs = spectra_and_signals(graphs, operator, cache=cache)
+        pairs = spectra_and_signals(graphs, operator, partition=partition, cache=cache)
         fresh = coefficients_of(pairs, partition, dtype=dtype)
         tensors = (fresh.factors, fresh.sizes, fresh.ranks)
         if key is not None:
@@ -108,15 +111,27 @@ def band_coefficients(
 
 
 def spectra_and_signals(
-    graphs: Sequence[Any], operator: ShiftOperator = "normalized", *, cache: bool = True
+    graphs: Sequence[Any],
+    operator: ShiftOperator = "normalized",
+    *,
+    partition: Partition | None = None,
+    cache: bool = True,
 ) -> list[tuple[Spectrum, Tensor]]:
-    """The spectrum and the node features of every graph, checked."""
+    """The spectrum and the node features of every graph, checked.
+
+    Of large graphs only the eigenpairs in a partial partition are computed.
+    """
     signals = [node_signal(graph, index) for index, graph in enumerate(graphs)]
     channels = {signal.shape[1] for signal in signals}
     if len(channels) != 1:
         raise ShapeError(f"All graphs must have the same number of node features, got {sorted(channels)}")
-    operators = [_operator(graph, index, operator) for index, graph in enumerate(graphs)]
-    return list(zip(spectra(operators, cache=cache), signals, strict=True))
+    found = dict[int, Spectrum]()
+    small = [index for index, graph in enumerate(graphs) if not _in_part(graph, partition)]
+    operators = [_operator(graphs[index], index, operator) for index in small]
+    found |= zip(small, spectra(operators, cache=cache), strict=True)
+    for index in (index for index in range(len(graphs)) if index not in found):
+        found[index] = _partial(graphs[index], index, operator, partition, cache=cache)
+    return [(found[index], signal) for index, signal in enumerate(signals)]
 
 
 def coefficients_of(
@@ -160,7 +175,7 @@ def padded_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> tu
 def split_bands(spectrum: Spectrum, signal: Tensor, partition: Partition) -> list[Tensor]:
     r"""The coefficients :math:`C_k`, (..., M_k, channels) each, of signals (..., nodes, channels)."""
     coefficients = torch.einsum("nm,...nt->...mt", spectrum.eigenvectors, signal.double())
-    band = partition.assign(spectrum.eigenvalues)
+    band = bands_of(spectrum, partition)
     return [coefficients[..., band == k, :] for k in range(partition.bands)]
 
 
@@ -250,9 +265,26 @@ def node_signal(graph: Any, index: int) -> Tensor:
     return x
 
 
+def _in_part(graph: Any, partition: Partition | None) -> bool:
+    return partition is not None and partition.partial and node_count(graph) > DENSE_NODES
+
+
+def _partial(graph: Any, index: int, operator: ShiftOperator, partition: Partition | None, *, cache: bool) -> Spectrum:
+    assert partition is not None
+    with _in_graph(index):
+        return partial_spectrum(graph, within=partition.reach, operator=operator, cache=cache)
+
+
 def _operator(graph: Any, index: int, operator: ShiftOperator) -> Tensor:
-    try:
+    with _in_graph(index):
+        announce_dense(node_count(graph))
         return shift_matrix(graph, operator)
+
+
+@contextmanager
+def _in_graph(index: int) -> Iterator[None]:
+    try:
+        yield
     except (InputError, ShapeError) as error:
         error.add_note(f"in graph {index} of the batch")
         raise

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from adacanon.graphs.bands import Partition
-from adacanon.graphs.spectra import Spectrum
+from adacanon.graphs.spectra import Spectrum, bands_of
 from adacanon.spaces.orthogonal import Orthogonal
 
 _EQUAL = 1e-6
@@ -17,7 +17,7 @@ _EQUAL = 1e-6
 
 def redrawn_in_bands(spectrum: Spectrum, partition: Partition, *, generator: torch.Generator) -> Spectrum:
     r""":math:`V_k \mapsto V_k U_k` with a Haar matrix :math:`U_k \in O(M_k)` in every band: the symmetry of A-NLSF."""
-    band = partition.assign(spectrum.eigenvalues)
+    band = bands_of(spectrum, partition)
     return _redrawn(spectrum, [(band == k).nonzero().flatten() for k in range(partition.bands)], generator)
 
 
@@ -53,4 +53,4 @@ def _redrawn(spectrum: Spectrum, groups: list[Tensor], generator: torch.Generato
     for group in groups:
         if len(group):
             vectors[:, group] = vectors[:, group] @ Orthogonal(len(group)).sample(1, generator=generator)[0]
-    return Spectrum(spectrum.eigenvalues, vectors)
+    return Spectrum(spectrum.eigenvalues, vectors, spectrum.covers)

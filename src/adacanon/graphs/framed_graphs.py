@@ -7,10 +7,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adacanon.graphs.band_frames import BandFrames, band_frames, return_probabilities, structural_signals
+from adacanon.graphs.band_frames import (
+    BandFrames,
+    band_frames,
+    return_probabilities,
+    return_probabilities_in_blocks,
+    structural_signals,
+)
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import list_of_graphs
-from adacanon.graphs.shift_operators import ShiftOperator, shift_matrix
+from adacanon.graphs.eigensolver_cost import DENSE_NODES
+from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
+from adacanon.graphs.sparse_operators import sparse_shift
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,12 @@ def encoder_signals(graph: Any, walk_steps: int) -> Tensor:
     walk is back after 1, ..., ``walk_steps`` steps.
     """
     features = graph.x.cpu().to(torch.get_default_dtype())
-    walks = return_probabilities(shift_matrix(graph), walk_steps)
+    large = node_count(graph) > DENSE_NODES
+    walks = (
+        return_probabilities_in_blocks(sparse_shift(graph), walk_steps)
+        if large
+        else return_probabilities(shift_matrix(graph), walk_steps)
+    )
     return torch.cat([structural_signals(features, graph.edge_index.cpu()), walks.to(features)], dim=1)
 
 

@@ -17,7 +17,7 @@ from torch.utils._pytree import register_dataclass
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, coefficients_of, list_of_graphs, spectra_and_signals
 from adacanon.graphs.shift_operators import ShiftOperator
-from adacanon.graphs.spectra import Spectrum
+from adacanon.graphs.spectra import Spectrum, bands_of
 from adacanon.notices import warn_of_unread_features
 
 
@@ -86,7 +86,7 @@ def node_coefficients(
     """
     graphs = list_of_graphs(graphs)
     warn_of_unread_features(graphs, edges=isinstance(operator, str))
-    pairs = spectra_and_signals(graphs, operator, cache=cache)
+    pairs = spectra_and_signals(graphs, operator, partition=partition, cache=cache)
     return node_coefficients_of(pairs, partition, dtype=dtype).to(graphs[0].x.device)
 
 
@@ -118,7 +118,7 @@ def node_coefficients_of(
 def band_signals(spectrum: Spectrum, signal: Tensor, partition: Partition) -> Tensor:
     r"""The parts :math:`V_kV_k^\top S` of a signal, (bands, nodes, channels)."""
     v = spectrum.eigenvectors
-    inside = torch.arange(partition.bands)[:, None] == partition.assign(spectrum.eigenvalues)
+    inside = torch.arange(partition.bands)[:, None] == bands_of(spectrum, partition)
     return v @ (inside[..., None] * (v.mT @ signal.double()))
 
 

@@ -13,18 +13,18 @@ from torch import Tensor
 
 from adacanon.errors import InputError, ShapeError, UnknownNameError
 
-ShiftOperator = str | Callable[[Any], Tensor]
-"""The name of an operator, or a function from a graph to its symmetric matrix."""
+ShiftOperator = str | Callable[[Any], Any]
+"""The name of an operator, or a function from a graph to its symmetric matrix: a torch tensor, dense or sparse, or a
+scipy sparse matrix."""
+
+MADE_SYMMETRIC = "Hint: list every edge in both directions, for example with torch_geometric.utils.to_undirected"
 
 
 def adjacency(graph: Any) -> Tensor:
     """The adjacency matrix A, (nodes, nodes) in float64, with ``edge_weight`` where the graph has one."""
     nodes = node_count(graph)
-    source, target = _checked_edges(graph.edge_index, nodes)
-    weight = getattr(graph, "edge_weight", None)
-    weight = torch.ones(source.shape[0]) if weight is None else weight.reshape(-1).cpu()
-    if weight.shape != source.shape:
-        raise ShapeError(f"edge_weight must have one entry for each of the {source.shape[0]} edges, got {len(weight)}")
+    source, target = edges_of(graph.edge_index, nodes)
+    weight = edge_weights(graph, source)
     matrix = torch.zeros(nodes, nodes, dtype=torch.float64)
     return _checked_operator(matrix.index_put((source, target), weight.double(), accumulate=True), nodes)
 
@@ -71,7 +71,17 @@ def node_count(graph: Any) -> int:
     return int(nodes)
 
 
-def _checked_edges(edge_index: Tensor | None, nodes: int) -> tuple[Tensor, Tensor]:
+def edge_weights(graph: Any, source: Tensor) -> Tensor:
+    """``edge_weight`` where the graph has one, ones otherwise, (edges,)."""
+    weight = getattr(graph, "edge_weight", None)
+    weight = torch.ones(source.shape[0]) if weight is None else weight.detach().reshape(-1).cpu()
+    if weight.shape != source.shape:
+        raise ShapeError(f"edge_weight must have one entry for each of the {source.shape[0]} edges, got {len(weight)}")
+    return weight
+
+
+def edges_of(edge_index: Tensor | None, nodes: int) -> tuple[Tensor, Tensor]:
+    """Sources and targets of all edges, checked."""
     if edge_index is None or edge_index.numel() == 0:
         empty = torch.zeros(0, dtype=torch.int64)
         return empty, empty
@@ -83,8 +93,18 @@ def _checked_edges(edge_index: Tensor | None, nodes: int) -> tuple[Tensor, Tenso
     return edges[0], edges[1]
 
 
-def _checked_operator(matrix: Tensor, nodes: int) -> Tensor:
-    matrix = torch.as_tensor(matrix).detach().cpu().double()
+def _dense(matrix: Any) -> Tensor:
+    """A dense float64 matrix from a torch tensor, dense or sparse, or a scipy sparse matrix."""
+    if not isinstance(matrix, Tensor) and hasattr(matrix, "toarray"):
+        matrix = matrix.toarray()
+    matrix = torch.as_tensor(matrix).detach().cpu()
+    if matrix.is_complex():
+        raise InputError("A shift operator must be real, got complex entries. Hint: operator.real where that is meant")
+    return (matrix.to_dense() if matrix.layout != torch.strided else matrix).double()
+
+
+def _checked_operator(matrix: Any, nodes: int) -> Tensor:
+    matrix = _dense(matrix)
     if matrix.shape != (nodes, nodes):
         raise ShapeError(
             f"A shift operator of a graph with {nodes} nodes has shape ({nodes}, {nodes}), got {tuple(matrix.shape)}"
@@ -97,6 +117,6 @@ def _checked_operator(matrix: Tensor, nodes: int) -> Tensor:
     if asymmetry > 1e-9 * max(scale, 1.0):
         raise InputError(
             f"A shift operator must be symmetric, but entries differ from their transposes by up to {asymmetry:.3g}. "
-            "Hint: list every edge in both directions, for example with torch_geometric.utils.to_undirected"
+            f"{MADE_SYMMETRIC}"
         )
     return (matrix + matrix.T) / 2

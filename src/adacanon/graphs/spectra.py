@@ -1,6 +1,7 @@
 """Eigendecompositions in float64, once per distinct operator, cached on disk and never differentiated."""
 
 import hashlib
+import math
 import sqlite3
 import warnings
 from collections.abc import Iterable, Sequence
@@ -11,15 +12,19 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from adacanon.errors import InputError
 from adacanon.folders import cache_folder
+from adacanon.graphs.bands import Partition
 
 
 @dataclass(frozen=True)
 class Spectrum:
     r""":math:`\mathcal L = V \Lambda V^\top` with eigenvalues in increasing order and eigenvectors as columns.
 
-    Shape:
-        eigenvalues (nodes,), eigenvectors (nodes, nodes)
+    Attributes:
+        eigenvalues: (nodes,), or (pairs,) if only some were computed.
+        eigenvectors: (nodes, nodes), or (nodes, pairs).
+        covers: the ends of an interval in which no eigenvalue is missing.
 
     Example:
         >>> spectrum = decompose(torch.tensor([[1.0, -1.0], [-1.0, 1.0]]))
@@ -29,6 +34,7 @@ class Spectrum:
 
     eigenvalues: Tensor
     eigenvectors: Tensor
+    covers: tuple[float, float] = (-math.inf, math.inf)
 
 
 def spectra(operators: Sequence[Tensor], *, cache: bool = True) -> list[Spectrum]:
@@ -50,6 +56,23 @@ def spectra(operators: Sequence[Tensor], *, cache: bool = True) -> list[Spectrum
         _store(fresh)
     known |= fresh
     return [known[digest] for digest in digests]
+
+
+def bands_of(spectrum: Spectrum, partition: Partition) -> Tensor:
+    """The band 0 .. B-1 of every eigenpair, or -1; a spectrum in which pairs of some band may be missing is refused.
+
+    Example:
+        >>> lower = Spectrum(torch.tensor([0.0, 0.5]), torch.eye(3)[:, :2], covers=(-1.0, 1.0))
+        >>> bands_of(lower, Partition((-0.1, 0.4, 0.9), partial=True)).tolist()
+        [0, 1]
+    """
+    (low, high), (first, last) = spectrum.covers, partition.reach
+    if low > first or last > high:
+        raise InputError(
+            f"The bands cover [{partition.boundaries[0]:g}, {partition.boundaries[-1]:g}], but only the eigenpairs in "
+            f"[{low:g}, {high:g}] were computed. Hint: partial_spectrum(graph, within=partition.reach)"
+        )
+    return partition.assign(spectrum.eigenvalues)
 
 
 def decompose(matrix: Tensor) -> Spectrum:

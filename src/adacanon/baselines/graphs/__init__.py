@@ -14,6 +14,14 @@ from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
 from adacanon.baselines.graphs.message_passing import ResidualGraphNetwork, degree_histogram, gated_gcn, pna
 from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
+from adacanon.baselines.graphs.node_networks import (
+    NodeCheb,
+    NodeGAT,
+    NodeGCN,
+    NodeMLP,
+    ResidualNodeGCN,
+    label_propagation,
+)
 from adacanon.baselines.graphs.padding import padded_spectra
 from adacanon.baselines.graphs.s2gnn import S2GNN, lowest
 from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral, spectral_encodings
@@ -29,7 +37,12 @@ __all__ = [
     "GraphEncoder",
     "GraphNetwork",
     "NLSFEncoder",
+    "NodeCheb",
+    "NodeGAT",
+    "NodeGCN",
+    "NodeMLP",
     "ResidualGraphNetwork",
+    "ResidualNodeGCN",
     "SpatioSpectral",
     "StructureAgnostic",
     "WithEncodings",
@@ -41,6 +54,7 @@ __all__ = [
     "frame_averaged_gin",
     "gated_gcn",
     "index_bands",
+    "label_propagation",
     "lowest",
     "padded_spectra",
     "pna",
