@@ -8,6 +8,8 @@ from adacanon.baselines.graphs.axis_projection import (
     canonical_eigenvectors,
 )
 from adacanon.baselines.graphs.frame_averaging import FrameAveraged, batch_frame, frame_averaged_gin
+from adacanon.baselines.graphs.graph_baseline import GraphBaseline
+from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
 from adacanon.baselines.graphs.message_passing import ResidualGraphNetwork, degree_histogram, gated_gcn, pna
 from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
@@ -19,6 +21,8 @@ __all__ = [
     "S2GNN",
     "CanonicalEigenvectors",
     "FrameAveraged",
+    "GraphBaseline",
+    "GraphEncoder",
     "GraphNetwork",
     "NLSFEncoder",
     "ResidualGraphNetwork",

@@ -15,6 +15,9 @@ KINDS = ("mlp", "gcn", "gat", "gin", "chebnet")
 class GraphNetwork(nn.Module):
     r"""Node layers :math:`x \mapsto \mathrm{ReLU}(\mathrm{conv}(x))`, the mean over each graph's nodes, and an MLP.
 
+    Bare layers without normalisation: the rows of the table ``tu``. For anything new, take
+    :class:`~adacanon.baselines.graphs.graph_baseline.GraphBaseline`.
+
     Args:
         kind: one of ``KINDS``; "mlp" has no messages.
         channels: node features.

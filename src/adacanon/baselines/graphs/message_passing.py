@@ -17,6 +17,9 @@ class ResidualGraphNetwork(nn.Module):
     r"""A linear embedding, layers :math:`x \mapsto x + \mathrm{ReLU}(\mathrm{conv}(x))`, the mean over each graph's
     nodes, and an MLP.
 
+    Without normalisation: rows of the table ``tu``. For anything new, take
+    :class:`~adacanon.baselines.graphs.graph_baseline.GraphBaseline`.
+
     Args:
         channels: node features.
         convolutions: graph layers from ``hidden`` to ``hidden`` features, called with (x, edge_index).
