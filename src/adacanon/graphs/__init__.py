@@ -1,8 +1,10 @@
 """Spectral graph networks: operators, spectra, bands, coefficients, band rotations, A-NLSF at graph and node level."""
 
 from adacanon.graphs.anlsf import anlsf
+from adacanon.graphs.anlsf_readout import ANLSFReadout
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
+from adacanon.graphs.category_embedding import CategoryEmbedding
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients, coefficients_of
 from adacanon.graphs.directional import directional_filter
 from adacanon.graphs.encoded_anlsf import EncodedANLSF
@@ -10,12 +12,15 @@ from adacanon.graphs.framed_graphs import FramedGraphs, framed_graphs
 from adacanon.graphs.node_anlsf import NodeClassifier, NodeFilter, node_anlsf, node_embeddings
 from adacanon.graphs.node_coefficients import NodeCoefficients, node_coefficients, node_coefficients_of
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
+from adacanon.graphs.prepared_graphs import prepared_graphs
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 
 __all__ = [
+    "ANLSFReadout",
     "BandCoefficients",
     "BandRotations",
+    "CategoryEmbedding",
     "EncodedANLSF",
     "FramedGraphs",
     "NodeClassifier",
@@ -36,6 +41,7 @@ __all__ = [
     "node_coefficients",
     "node_coefficients_of",
     "node_embeddings",
+    "prepared_graphs",
     "spectra",
     "uniform",
 ]
