@@ -24,6 +24,7 @@ from adacanon.experiments.graphs.tu_ablations import (
     TU_SEARCH,
     TU_SHIFT,
 )
+from adacanon.experiments.graphs.tu_fair import TU_FAIR, TU_FAIR_ATTRIBUTES, TU_FAIR_LABELS
 from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME
 from adacanon.experiments.images.cifar import CIFAR
 from adacanon.experiments.images.rotated_mnist import ROTATED_MNIST
@@ -37,6 +38,7 @@ from adacanon.runs.published import read_published
 from adacanon.runs.table import Table
 
 _GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME, TEMPERATURE_GRAPHS)
+_FAIR = (TU_FAIR, TU_FAIR_LABELS, TU_FAIR_ATTRIBUTES)
 _CLOUDS = (
     MODELNET,
     MODELNET_Z,
@@ -55,7 +57,18 @@ _FAST = (FAST_CLOUDS, FAST_GRAPHS)
 _PUBLISHED = Path(__file__).with_name("published.json")
 TABLES: dict[str, Table] = {
     table.name: replace(table, published=read_published(_PUBLISHED, table.name))
-    for table in (TOY, TOY_STRICT, TOY_SENSITIVITY, *_GRAPHS, *_CLOUDS, *_IMAGES, *_MOLECULES, *_FAST, TEMPERATURE)
+    for table in (
+        TOY,
+        TOY_STRICT,
+        TOY_SENSITIVITY,
+        *_GRAPHS,
+        *_FAIR,
+        *_CLOUDS,
+        *_IMAGES,
+        *_MOLECULES,
+        *_FAST,
+        TEMPERATURE,
+    )
 }
 
 

@@ -48,10 +48,20 @@ def load_checkpoint(file: Path) -> dict[str, Any] | None:
 
 
 def remove_checkpoint(file: Path) -> None:
-    """Remove the file, and what a process that was killed while writing it has left.
+    """Remove the file, those of its stages, and what a process that was killed while writing them has left.
 
     Example:
         >>> remove_checkpoint(Path("no/such/file.pt"))  # what is not there need not be removed
     """
-    for leftover in (file, *file.parent.glob(f"{file.name}.*.part")):
+    for leftover in (file, *file.parent.glob(f"{file.name}.*.part"), *file.parent.glob(f"{file.stem}.stage-*")):
         leftover.unlink(missing_ok=True)
+
+
+def stage_checkpoint(file: Path, stage: str) -> Path:
+    """Where one of several trainings of a run keeps its state; ``remove_checkpoint`` of the run removes it too.
+
+    Example:
+        >>> stage_checkpoint(Path("run.pt"), "final").name
+        'run.stage-final.pt'
+    """
+    return file.with_name(f"{file.stem}.stage-{stage}.pt")

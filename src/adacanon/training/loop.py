@@ -46,7 +46,10 @@ class TrainingControl:
 
 @dataclass(frozen=True)
 class DataSplit:
-    """Indices of the training, validation and test samples; an empty validation part means that nothing is chosen.
+    """Indices of the training, validation and test samples.
+
+    An empty validation part means that nothing is chosen. With an empty test part a training never looks at test
+    samples: whoever needs their figure computes it afterwards, once.
 
     Example:
         >>> DataSplit(torch.arange(8), torch.arange(0), torch.arange(8, 10)).test
@@ -67,7 +70,8 @@ class History:
         loss: mean training loss of the last epoch.
         selected: the epoch of best validation accuracy, ties broken by validation loss.
         smallest: the epoch of smallest validation loss.
-        best_test: the largest test accuracy of any epoch; nothing is chosen by it, it is reported as what it is.
+        best_test: the largest test accuracy of any epoch; nothing is chosen by it, it is reported as what it is. Zero
+            without a test part.
         weights: the parameters of the selected epoch.
         seconds: time spent, over all calls.
 
@@ -95,7 +99,7 @@ class History:
             self.weights = copy.deepcopy(module.state_dict())
         if not self.smallest or now["validation_loss"] < self.smallest["validation_loss"]:
             self.smallest = now
-        self.best_test = max(self.best_test, now["test_accuracy"])
+        self.best_test = max(self.best_test, now.get("test_accuracy", 0.0))
 
     def patient(self, schedule: Schedule) -> bool:
         """Whether another epoch is due."""
@@ -224,12 +228,14 @@ def training_epoch(
 
 def _figures(learner: Learner, split: DataSplit, batch: int, epoch: int) -> dict[str, float]:
     validation_accuracy, validation_loss = evaluate(learner, split.validation, batch=batch)
-    return {
+    figures = {
         "epoch": float(epoch),
         "validation_accuracy": validation_accuracy,
         "validation_loss": validation_loss,
-        "test_accuracy": accuracy(learner, split.test, batch=batch),
     }
+    if len(split.test):
+        figures["test_accuracy"] = accuracy(learner, split.test, batch=batch)
+    return figures
 
 
 @dataclass(frozen=True)
