@@ -14,6 +14,8 @@ from adacanon.experiments.clouds.shapenet_held_out import SHAPENET_HELD_OUT
 from adacanon.experiments.clouds.stability import STABILITY
 from adacanon.experiments.clouds.temperature import TEMPERATURE_GRID
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
+from adacanon.experiments.graphs.ogb import OGB_TABLE
+from adacanon.experiments.graphs.peptides import PEPTIDES
 from adacanon.experiments.graphs.temperature import TEMPERATURE_GRAPHS
 from adacanon.experiments.graphs.tu import TU
 from adacanon.experiments.graphs.tu_ablations import (
@@ -39,6 +41,7 @@ from adacanon.runs.table import Table
 
 _GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME, TEMPERATURE_GRAPHS)
 _FAIR = (TU_FAIR, TU_FAIR_LABELS, TU_FAIR_ATTRIBUTES)
+_BENCHMARKS = (OGB_TABLE, PEPTIDES)
 _CLOUDS = (
     MODELNET,
     MODELNET_Z,
@@ -63,6 +66,7 @@ TABLES: dict[str, Table] = {
         TOY_SENSITIVITY,
         *_GRAPHS,
         *_FAIR,
+        *_BENCHMARKS,
         *_CLOUDS,
         *_IMAGES,
         *_MOLECULES,

@@ -72,8 +72,9 @@ class FramedGraphs:
 
     def to(self, device: torch.device | str) -> "FramedGraphs":
         """The same graphs on another device."""
-        tensors: Any = (getattr(self, field.name) for field in fields(self))
-        return FramedGraphs(*(tensor if tensor is None else tensor.to(device) for tensor in tensors))
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        moved = {name: None if tensor is None else tensor.to(device) for name, tensor in tensors.items()}
+        return FramedGraphs(**moved)  # type: ignore[arg-type]
 
 
 def framed_graphs(
