@@ -20,7 +20,7 @@ from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients
 from adacanon.graphs.coefficients import list_of_graphs, node_signal
 from adacanon.graphs.framed_graphs import FramedGraphs
 from adacanon.graphs.shift_operators import ShiftOperator, shift_matrix
-from adacanon.graphs.spectra import Spectrum, decompose
+from adacanon.graphs.spectra import decompose
 from adacanon.notices import warn_of_unread_features
 
 OnProgress = Callable[[int, int], None]
@@ -57,17 +57,11 @@ class Preparation:
             spectrum = decompose(shift_matrix(graph, self.operator))
             signal = self._signal(graph, number)
             frames = band_frames_of([(spectrum, signal)], [graph.edge_index], self.partition, width=self.frame_width)
-            walks = self._walks(graph, spectrum)
+            walks = return_probabilities(shift_matrix(graph), self.walk_steps)
         except (InputError, ShapeError) as error:
             error.add_note(f"in graph {number}")
             raise
         return walks.float(), frames.basis, frames.sizes, frames.ranks
-
-    def _walks(self, graph: Any, spectrum: Spectrum) -> Tensor:
-        """Return probabilities, from the spectrum where it is that of the random walk."""
-        if self.operator != "normalized":
-            return return_probabilities(shift_matrix(graph), self.walk_steps)
-        return returns_of(spectrum, self.walk_steps)
 
     def _signal(self, graph: Any, number: int) -> Tensor:
         """What the frames are made of: node features, or zeros and ones for their categories."""
@@ -128,14 +122,6 @@ def prepared_graphs(
             store_coefficients(key, tensors)
     walks, *frames = tensors
     return _with_frames(graphs, walks, BandFrames(*frames))
-
-
-def returns_of(spectrum: Spectrum, steps: int) -> Tensor:
-    r""":math:`(P^p)_{ii} = \sum_m (1 - \lambda_m)^p\, v_{im}^2`, :math:`p = 1, \dots`, (nodes, steps), from the
-    spectrum of the normalized Laplacian :math:`I - P`; an isolated node is always back.
-    """
-    powers = (1 - spectrum.eigenvalues)[:, None] ** torch.arange(1, steps + 1)
-    return spectrum.eigenvectors.square() @ powers
 
 
 def _with_frames(graphs: Sequence[Any], walks: Tensor, frames: BandFrames) -> FramedGraphs:
