@@ -15,6 +15,7 @@ from adacanon.baselines.graphs.frame_averaging import (
     frame_averaged_gin,
     sign_choices,
 )
+from adacanon.baselines.graphs.frame_draws import FrameDraws
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.shift_operators import shift_matrix
 
@@ -212,3 +213,54 @@ class TestFrameAveraged:
             optimizer.step()
             losses.append(float(loss.detach()))
         assert losses[-1] < 0.5 * losses[0]
+
+
+class TestFrameDraws:
+    """Many graphs at once, drawn anew at every call."""
+
+    SPECTRA = tuple(
+        torch.linalg.eigh(torch.from_numpy(nx.laplacian_matrix(network).toarray()).double())
+        for network in (nx.cycle_graph(6), nx.path_graph(5), nx.star_graph(4), nx.empty_graph(3), nx.path_graph(2))
+    )
+
+    def test_every_element_is_an_orthonormal_basis_of_the_same_eigenspaces(self) -> None:
+        found = FrameDraws.of(self.SPECTRA, 4).draw(torch.arange(5), 3).double()
+        parts = found.split([len(values) for values, _ in self.SPECTRA], dim=1)
+        for (values, vectors), part in zip(self.SPECTRA, parts, strict=True):
+            count = min(4, len(values) - 1)
+            gram = part[:, :, :count].mT @ part[:, :, :count]
+            torch.testing.assert_close(gram, torch.eye(count).double().expand_as(gram), atol=1e-5, rtol=0)
+            assert not bool(part[:, :, count:].any())
+            operator = vectors @ values.diag() @ vectors.T
+            shifted = operator @ part[:, :, :count]
+            expected = part[:, :, :count] * values[1 : count + 1]
+            torch.testing.assert_close(shifted, expected, atol=1e-5, rtol=0)
+
+    def test_draws_are_fresh_and_follow_the_generator(self) -> None:
+        draws, index = FrameDraws.of(self.SPECTRA, 4), torch.tensor([3, 0])
+        first, second = draws.draw(index, 2), draws.draw(index, 2)
+        assert not torch.equal(first, second)
+        seeded = [draws.draw(index, 2, generator=torch.Generator().manual_seed(5)) for _ in range(2)]
+        assert torch.equal(*seeded)
+
+    def test_bases_of_a_repeated_eigenvalue_are_uniform_in_their_space(self) -> None:
+        """The mean of the projectors on the first drawn vector is the projector on the space over its dimension."""
+        draws, (values, vectors) = FrameDraws.of(self.SPECTRA[:1], 2), self.SPECTRA[0]
+        drawn = draws.draw(torch.tensor([0]), 4000, generator=torch.Generator().manual_seed(0))[:, :, 0].double()
+        space = vectors[:, (values - values[1]).abs() < 1e-6]
+        assert space.shape[1] == 2
+        mean = (drawn.T @ drawn) / len(drawn)
+        torch.testing.assert_close(mean, space @ space.T / 2, atol=0.02, rtol=0)
+        assert float(drawn.mean(0).abs().max()) < 0.03
+
+    def test_a_graph_of_the_batch_keeps_its_place(self) -> None:
+        draws = FrameDraws.of(self.SPECTRA, 3)
+        found = draws.draw(torch.tensor([1, 4, 1]), 2)
+        assert found.shape == (2, 12, 3)
+        path = self.SPECTRA[1][1][:, 1:4].float()
+        for part in (found[:, :5], found[:, 7:]):
+            torch.testing.assert_close(part.abs(), path.abs().expand(2, -1, -1), atol=1e-5, rtol=0)
+
+    def test_no_elements_are_refused(self) -> None:
+        with pytest.raises(InputError, match="one element"):
+            FrameDraws.of(self.SPECTRA, 3).draw(torch.tensor([0]), 0)

@@ -8,6 +8,7 @@ from adacanon.baselines.graphs.axis_projection import (
     canonical_eigenvectors,
 )
 from adacanon.baselines.graphs.frame_averaging import FrameAveraged, batch_frame, frame_averaged_gin
+from adacanon.baselines.graphs.frame_draws import FrameDraws
 from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
@@ -15,17 +16,22 @@ from adacanon.baselines.graphs.message_passing import ResidualGraphNetwork, degr
 from adacanon.baselines.graphs.nlsf import NLSF, NLSFEncoder, index_bands, value_bands
 from adacanon.baselines.graphs.padding import padded_spectra
 from adacanon.baselines.graphs.s2gnn import S2GNN, lowest
+from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral, spectral_encodings
+from adacanon.baselines.graphs.structure_agnostic import StructureAgnostic
 
 __all__ = [
     "NLSF",
     "S2GNN",
     "CanonicalEigenvectors",
     "FrameAveraged",
+    "FrameDraws",
     "GraphBaseline",
     "GraphEncoder",
     "GraphNetwork",
     "NLSFEncoder",
     "ResidualGraphNetwork",
+    "SpatioSpectral",
+    "StructureAgnostic",
     "WithEncodings",
     "axis_projection_encodings",
     "axis_projection_gin",
@@ -38,5 +44,6 @@ __all__ = [
     "lowest",
     "padded_spectra",
     "pna",
+    "spectral_encodings",
     "value_bands",
 ]

@@ -176,7 +176,7 @@ def _frame(
     signs = sign_choices(encodings) if elements is None else _random_signs(elements, encodings, generator)
     values, vectors = checked_spectrum(*spectrum)
     needed = [(a, b) for a, b in eigenspaces(values, tolerance=tolerance) if a <= encodings]
-    parts = [_bases_of_eigenspace(vectors[:, a:b], len(signs), encodings + 1 - a, generator) for a, b in needed]
+    parts = [random_bases(vectors[:, a:b], len(signs), encodings + 1 - a, generator=generator) for a, b in needed]
     return signs.unsqueeze(1) * first_encodings(torch.cat(parts, dim=2), encodings)
 
 
@@ -186,8 +186,10 @@ def _random_signs(elements: int, columns: int, generator: torch.Generator | None
     return 2.0 * torch.randint(2, (elements, columns), generator=generator, dtype=torch.float64) - 1.0
 
 
-def _bases_of_eigenspace(basis: Tensor, elements: int, columns: int, generator: torch.Generator | None) -> Tensor:
-    """The given vector if there is one, else the first columns of uniformly random orthonormal bases."""
+def random_bases(basis: Tensor, elements: int, columns: int, *, generator: torch.Generator | None = None) -> Tensor:
+    """The first columns of uniformly random orthonormal bases of a space, (elements, nodes, columns), given one basis
+    (nodes, dimension); a single vector comes back as it is.
+    """
     multiplicity = basis.shape[1]
     if multiplicity == 1:
         return basis.expand(elements, -1, -1)

@@ -37,6 +37,7 @@ class GraphBaseline(nn.Module):
         width: of all layers.
         layers: of message passing.
         dropout: in every layer and before the outputs.
+        layer_dropout: in every layer, if other than before the outputs; the authors of GIN have none there.
         readout: "sum" or "mean" over the nodes; that of the kind's authors if not given.
         combination: "last" or "jumping"; that of the kind's authors if not given.
         residual: add the input of a layer to its output; that of the kind's authors if not given.
@@ -65,6 +66,7 @@ class GraphBaseline(nn.Module):
         width: int = 64,
         layers: int = 4,
         dropout: float = 0.0,
+        layer_dropout: float | None = None,
         readout: str | None = None,
         combination: str | None = None,
         residual: bool | None = None,
@@ -80,7 +82,7 @@ class GraphBaseline(nn.Module):
             edges=edges,
             width=width,
             layers=layers,
-            dropout=dropout,
+            dropout=dropout if layer_dropout is None else layer_dropout,
             residual=residual,
             degrees=degrees,
         )

@@ -9,13 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.graphs.axis_projection import WithEncodings
+from adacanon.baselines.graphs.frame_averaging import FrameAveraged
+from adacanon.baselines.graphs.frame_draws import FrameDraws
 from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.message_passing import degree_histogram
+from adacanon.baselines.graphs.s2gnn import lowest
+from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral, spectral_encodings
 from adacanon.baselines.graphs.structure_agnostic import StructureAgnostic
-from adacanon.experiments.graphs.fair_data import FairFold
+from adacanon.experiments.graphs.fair_data import FairFold, standardised
 from adacanon.experiments.graphs.fair_spectral import SpectralReadout
-from adacanon.experiments.graphs.tu_data import TUData, encodings_of
+from adacanon.experiments.graphs.tu_data import TUData, encodings_of, lowest_of, spectra_of
 from adacanon.graphs.band_frames import BandFrames, band_frames
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
@@ -32,7 +36,8 @@ PROTEINS = ("ENZYMES", "PROTEINS")
 def message_passing(kind: str, fold: FairFold, options: Settings, seed: int) -> Learner:
     """A graph network as its authors build it."""
     degrees = _training_degrees(fold) if kind == "pna" else None
-    network = GraphBaseline(kind, fold.channels, degrees=degrees, **_sizes(fold, options))
+    layer_dropout = 0.0 if kind == "gin" else options["dropout"]
+    network = GraphBaseline(kind, fold.channels, degrees=degrees, layer_dropout=layer_dropout, **_sizes(fold, options))
     return _learner(network, fold, fold.batches.batch)
 
 
@@ -53,20 +58,72 @@ def axis_projection(fold: FairFold, options: Settings, seed: int) -> Learner:
     def inputs(index: Tensor) -> tuple[Any, ...]:
         return *fold.batches.batch(index), encodings[fold.batches.nodes(index)]
 
-    network = GraphBaseline("gin", fold.channels + options["encodings"], **_sizes(fold, options))
+    network = _gin(fold.channels + options["encodings"], fold, options)
     return _learner(WithEncodings(network), fold, inputs)
+
+
+def frame_averaged(fold: FairFold, options: Settings, seed: int) -> Learner:
+    """FA+GIN: fresh elements of the frame at every step, a larger set that stays in evaluation."""
+    draws, drawn = _frame_draws(fold.data, options["encodings"]), options["drawn"]
+    fixed = _evaluation_frames(fold.data, options["encodings"], options["averaged"])
+
+    def inputs(index: Tensor) -> tuple[Any, ...]:
+        return *fold.batches.batch(index), fixed[:, fold.batches.nodes(index)]
+
+    def training_inputs(index: Tensor) -> tuple[Any, ...]:
+        return *fold.batches.batch(index), draws.draw(index, drawn)
+
+    network = _gin(fold.channels + options["encodings"], fold, options)
+    return replace(_learner(FrameAveraged(network), fold, inputs), training_inputs=training_inputs)
+
+
+@lru_cache(maxsize=1)
+def _frame_draws(data: TUData, encodings: int) -> FrameDraws:
+    spectra = spectra_of(data, "normalized")
+    return FrameDraws.of([(one.eigenvalues, one.eigenvectors) for one in spectra], encodings)
+
+
+@lru_cache(maxsize=1)
+def _evaluation_frames(data: TUData, encodings: int, elements: int) -> Tensor:
+    """The same elements for all epochs and folds, (elements, nodes, encodings)."""
+    every = torch.arange(len(data.dataset.graphs))
+    return _frame_draws(data, encodings).draw(every, elements, generator=torch.Generator().manual_seed(0))
+
+
+def spatio_spectral(fold: FairFold, options: Settings, seed: int) -> Learner:
+    """S2GNN with its positional encodings."""
+    count = options["eigenvectors"]
+    values, vectors = lowest_of(fold.data, "normalized", count)
+    encodings = standardised(_spectral_encodings(fold.data, count), fold.batches.nodes(fold.split.train))
+
+    def inputs(index: Tensor) -> tuple[Any, ...]:
+        x, edge_index, graph = fold.batches.batch(index)
+        nodes = int(torch.bincount(graph).max())
+        found = encodings[fold.batches.nodes(index)]
+        return x, edge_index, graph, found, values[index], vectors[index, :nodes]
+
+    network = SpatioSpectral(fold.channels, encodings.shape[1], **_sizes(fold, options))
+    return _learner(network, fold, inputs)
+
+
+@lru_cache(maxsize=2)
+def _spectral_encodings(data: TUData, count: int) -> Tensor:
+    """The positional encodings of S2GNN for all nodes, (nodes, count), zero beyond a graph's frequencies."""
+    found = []
+    for graph, one in zip(data.dataset.graphs, spectra_of(data, "normalized"), strict=True):
+        own = spectral_encodings(*lowest(one.eigenvalues, one.eigenvectors, count), graph.edge_index)
+        found.append(nn.functional.pad(own, (0, count - own.shape[1])))
+    return torch.cat(found).float()
 
 
 def spectral(bases: str, fold: FairFold, options: Settings, seed: int) -> Learner:
     """A-NLSF as the readout of GIN, or one of its controls."""
     family = BandRotations(dyadic(options["bands"]), rows=options["rows"])
     frames = _frames(fold.data, family, options["frame"])
-    sizes = _sizes(fold, options)
-    classes = sizes.pop("classes")
     network = SpectralReadout(
-        GraphEncoder("gin", fold.channels, **sizes),
+        GraphEncoder("gin", fold.channels, width=options["width"], layers=options["layers"]),
         family,
-        classes=classes,
+        classes=fold.data.dataset.classes,
         bases=bases,
         features=options["features"],
         frame=options["frame"],
@@ -100,6 +157,11 @@ def _sizes(fold: FairFold, options: Settings) -> dict[str, Any]:
     return {"classes": fold.data.dataset.classes, **named}
 
 
+def _gin(channels: int, fold: FairFold, options: Settings) -> GraphBaseline:
+    """GIN as in its own row, on more channels."""
+    return GraphBaseline("gin", channels, layer_dropout=0.0, **_sizes(fold, options))
+
+
 def _training_degrees(fold: FairFold) -> Tensor:
     graphs = [fold.data.dataset.graphs[i] for i in fold.split.train.tolist()]
     return degree_histogram((graph.edge_index, graph.num_nodes) for graph in graphs)
@@ -128,11 +190,18 @@ CONTROLS = {
 }
 METHODS: dict[str, Builder] = {
     **{row: partial(message_passing, kind) for row, kind in KINDS.items()},
+    "S2GNN": spatio_spectral,
     "OAP+GIN": axis_projection,
+    "FA+GIN": frame_averaged,
     **{row: partial(spectral, bases) for row, bases in CONTROLS.items()},
     "structure-agnostic": structure_agnostic,
 }
 
 _SPECTRAL: Settings = {"bands": 6, "rows": 2, "frame": 4, "features": 16, "hidden": 128}
-OWN_SETTINGS: dict[str, Settings] = {"OAP+GIN": {"encodings": 8}, **dict.fromkeys(CONTROLS, _SPECTRAL)}
+OWN_SETTINGS: dict[str, Settings] = {
+    "S2GNN": {"eigenvectors": 32},
+    "OAP+GIN": {"encodings": 8},
+    "FA+GIN": {"encodings": 8, "drawn": 2, "averaged": 16},
+    **dict.fromkeys(CONTROLS, _SPECTRAL),
+}
 """What a method has beside width, depth and what the grid holds."""

@@ -8,8 +8,8 @@ they are, random ones, the mean of its answers over random ones, or no basis at 
 import torch
 from torch import Tensor, nn
 
-from adacanon.baselines.graphs.graph_baseline import mean_over_graphs
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
+from adacanon.baselines.graphs.graph_networks import mean_over_graphs
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.errors import UnknownNameError
 from adacanon.graphs.anlsf import PAIRS_PER_CHUNK
