@@ -16,6 +16,7 @@ from adacanon.experiments.clouds.temperature import TEMPERATURE_GRID
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.graphs.ogb import OGB_TABLE
 from adacanon.experiments.graphs.peptides import PEPTIDES
+from adacanon.experiments.graphs.readout_validation import READOUT_VALIDATION
 from adacanon.experiments.graphs.temperature import TEMPERATURE_GRAPHS
 from adacanon.experiments.graphs.tu import TU
 from adacanon.experiments.graphs.tu_ablations import (
@@ -41,7 +42,7 @@ from adacanon.runs.table import Table
 
 _GRAPHS = (TU, TU_ATTRIBUTES, TU_SEARCH, TU_NODE, TU_BANDS, TU_SHIFT, TU_COMPONENTS, TU_RUNTIME, TEMPERATURE_GRAPHS)
 _FAIR = (TU_FAIR, TU_FAIR_LABELS, TU_FAIR_ATTRIBUTES)
-_BENCHMARKS = (OGB_TABLE, PEPTIDES)
+_BENCHMARKS = (OGB_TABLE, PEPTIDES, READOUT_VALIDATION)
 _CLOUDS = (
     MODELNET,
     MODELNET_Z,

@@ -12,7 +12,7 @@ from adacanon.data.labelled_graphs import LabelledGraphs
 from adacanon.data.ogb import OGB
 from adacanon.errors import DataError
 from adacanon.experiments.catalogue import TABLES
-from adacanon.experiments.graphs import ogb, peptides
+from adacanon.experiments.graphs import ogb, peptides, readout_validation
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.experiments.graphs.benchmark_methods import METHODS, padded_rows
 from adacanon.runs.run import Run
@@ -23,7 +23,7 @@ from adacanon.training.ranking import METRICS
 from adacanon.training.schedule import Schedule
 from cases.official_ogb import official_ogb
 
-SMALL = {"width": 8, "layers": 2, "epochs": 2, "batch": 16, "encodings": 2, "eigenvectors": 4}
+SMALL = {"width": 16, "layers": 2, "epochs": 2, "batch": 16, "encodings": 2, "eigenvectors": 4}
 
 
 @pytest.fixture
@@ -61,6 +61,13 @@ def test_peptides_has_every_method_and_s2gnn_reads_its_eigenvectors(
     assert TABLES["peptides"].row_names == tuple(METHODS)
     found = peptides.execute(small_run("peptides", "S2GNN", peptides.COLUMN), TrainingControl())
     assert 0 <= found["test"] <= 100
+
+
+@pytest.mark.parametrize("row", [row.name for row in readout_validation.ROWS])
+def test_variants_of_the_readout_read_no_test_graph(row: str, small_ogb: Path) -> None:
+    found = readout_validation.execute(small_run("readout-validation", row, "molhiv"), TrainingControl())
+    assert 0 <= found["validation"] <= 100
+    assert "test" not in found
 
 
 def test_data_that_is_missing_is_named_and_other_columns_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,12 +176,13 @@ def test_padded_rows_are_the_rows_of_each_graph() -> None:
 
 def test_eigenvectors_are_those_of_each_graph(small_ogb: Path) -> None:
     from adacanon.baselines.graphs import axis_projection_encodings, lowest
+    from adacanon.baselines.graphs.spatio_spectral import spectral_encodings
     from adacanon.graphs.shift_operators import shift_matrix
     from adacanon.graphs.spectra import decompose
 
     graphs = ogb.ogb_graphs("molhiv")
     encodings = graphs.canonical_eigenvectors(3)
-    values, vectors = graphs.lowest_eigenpairs(4)
+    values, vectors, positions = graphs.lowest_eigenpairs(4)
     for number in (0, 7):
         index = torch.tensor([number])
         spectrum = decompose(shift_matrix(graphs.data.graphs(index)[0]))
@@ -185,3 +193,5 @@ def test_eigenvectors_are_those_of_each_graph(small_ogb: Path) -> None:
         torch.testing.assert_close(values[number, : len(low)], low.float())
         torch.testing.assert_close(vectors[nodes][:, : len(low)], columns.float())
         assert not vectors[nodes][:, len(low) :].any()
+        expected = spectral_encodings(low, columns, graphs.data.batch(index).edge_index)
+        torch.testing.assert_close(positions[nodes][:, : len(low)], expected.float())

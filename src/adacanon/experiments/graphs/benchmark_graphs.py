@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 from adacanon.baselines.graphs.axis_projection import axis_projection_encodings
 from adacanon.baselines.graphs.message_passing import degree_histogram
 from adacanon.baselines.graphs.s2gnn import lowest
+from adacanon.baselines.graphs.spatio_spectral import spectral_encodings
 from adacanon.data.array_cache import cached_arrays
 from adacanon.data.labelled_graphs import LabelledGraphs
 from adacanon.data.official import OnProgress, silent
@@ -24,6 +26,20 @@ from adacanon.training.loop import DataSplit
 
 PORTION = 1000
 """Graphs that are torch-geometric objects at a time."""
+
+
+class Eigenpairs(NamedTuple):
+    """Of all graphs, zero where a graph has fewer or an eigenspace is left out.
+
+    Attributes:
+        values: (graphs, count).
+        vectors: rows of the eigenvectors, (nodes, count).
+        encodings: positional encodings that do not depend on the basis, (nodes, count).
+    """
+
+    values: Tensor
+    vectors: Tensor
+    encodings: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,20 +98,22 @@ class BenchmarkGraphs:
 
         return self._kept(f"axis-projection-{count}", compute)["encodings"]
 
-    def lowest_eigenpairs(self, count: int, *, on_progress: OnProgress = silent) -> tuple[Tensor, Tensor]:
-        """Eigenvalues (graphs, count) and rows of eigenvectors (nodes, count), zero where an eigenspace is left out."""
+    def lowest_eigenpairs(self, count: int, *, on_progress: OnProgress = silent) -> Eigenpairs:
+        """At most ``count`` eigenpairs of every graph, and the positional encodings of S2GNN that follow from them."""
 
         def compute() -> dict[str, np.ndarray]:
             values, vectors = torch.zeros(len(self.data), count), torch.zeros(len(self.data.x), count)
+            encodings = torch.zeros_like(vectors)
             for number, spectrum in enumerate(self._spectra(on_progress)):
                 low, columns = lowest(spectrum.eigenvalues, spectrum.eigenvectors, count)
-                values[number, : len(low)] = low.float()
-                first, last = self.data.first_node[number : number + 2].tolist()
-                vectors[first:last, : len(low)] = columns.float()
-            return {"values": values.numpy(), "vectors": vectors.numpy()}
+                edge_index = self.data.batch(torch.tensor([number])).edge_index
+                rows = slice(*self.data.first_node[number : number + 2].tolist())
+                values[number, : len(low)], vectors[rows, : len(low)] = low.float(), columns.float()
+                encodings[rows, : len(low)] = spectral_encodings(low, columns, edge_index).float()
+            return {"values": values.numpy(), "vectors": vectors.numpy(), "encodings": encodings.numpy()}
 
-        found = self._kept(f"lowest-{count}", compute)
-        return found["values"], found["vectors"]
+        found = self._kept(f"eigenpairs-{count}", compute)
+        return Eigenpairs(found["values"], found["vectors"], found["encodings"])
 
     def _kept(self, what: str, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, Tensor]:
         arrays = cached_arrays(f"{self.data.name}-{what}", self.fingerprint, compute)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
-from adacanon.baselines.graphs.s2gnn import S2GNN
+from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral
 from adacanon.core.loss import cross_entropy, one_vs_rest
 from adacanon.data.official import OnProgress, silent
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
@@ -23,7 +23,7 @@ from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.category_embedding import CategoryEmbedding
 from adacanon.graphs.framed_graphs import FramedGraphs
-from adacanon.runs.run import Settings
+from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Inputs, Learner
 from adacanon.training.ranking import METRICS
 
@@ -72,17 +72,24 @@ def axis_projection(graphs: BenchmarkGraphs, options: Settings, seed: int) -> Le
 
 
 def spatio_spectral(graphs: BenchmarkGraphs, options: Settings, seed: int) -> Learner:
-    """S2GNN on the lowest eigenvectors of the normalized Laplacian; it has no place for edge features."""
-    values, vectors = graphs.lowest_eigenpairs(options["eigenvectors"])
-    network = S2GNN(1, classes=graphs.data.outputs, hidden=options["width"], layers=options["layers"])
-    network.embedding, _ = encoders(graphs, options)  # type: ignore[assignment]
+    """S2GNN with its positional encodings; it has no place for edge features."""
+    values, vectors, encodings = graphs.lowest_eigenpairs(options["eigenvectors"])
+    scale = encodings[graphs.data.nodes(graphs.data.parts.train)].std(0).clamp(min=SMALLEST_DEVIATION)
+    network = SpatioSpectral(1, encodings.shape[1], classes=graphs.data.outputs, **_sizes(options))
+    narrower = {**options, "width": network.embedding.out_features}
+    network.embedding, _ = encoders(graphs, narrower)  # type: ignore[assignment]
     inputs = plain_inputs(framed(graphs, options))
 
     def with_spectra(index: Tensor) -> tuple[Any, ...]:
         x, edge_index, graph, _ = inputs(index)
-        return x, edge_index, graph, values[index], padded_rows(vectors[graphs.data.nodes(index)], graph)
+        nodes = graphs.data.nodes(index)
+        return x, edge_index, graph, encodings[nodes] / scale, values[index], padded_rows(vectors[nodes], graph)
 
     return _learner(network, graphs, with_spectra)
+
+
+SMALLEST_DEVIATION = 1e-5
+"""Encodings that hardly differ between nodes are divided by this."""
 
 
 def spectral_readout(graphs: BenchmarkGraphs, options: Settings, seed: int) -> Learner:
@@ -101,6 +108,7 @@ def spectral_readout(graphs: BenchmarkGraphs, options: Settings, seed: int) -> L
         dropout=options["dropout"],
         frame_width=options["frame"],
         walk_steps=options["walk_steps"],
+        temperature=number(options.get("temperature", 0.0)),
         seed=seed,
     )
     prepared = framed(graphs, options)
@@ -121,7 +129,7 @@ INPUTS: Settings = {"walk_steps": 16, "frame": 4, "bands": 6, "partition": "dyad
 OWN_SETTINGS: dict[str, Settings] = {
     "A-NLSF": {"encoder": "gatedgcn", "rows": 2, "features": 16, "readout_layers": 3},
     "OAP+GatedGCN": {"encodings": 8},
-    "S2GNN": {"eigenvectors": 32},
+    "S2GNN": {"eigenvectors": 64},
 }
 """What a method has beside width, depth, dropout and learning rate."""
 

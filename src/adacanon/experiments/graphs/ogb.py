@@ -12,6 +12,7 @@ from adacanon.reports.progress import passes_bar
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
+from adacanon.training.learner import Learner
 from adacanon.training.loop import TrainingControl, accuracy
 from adacanon.training.schedule import Schedule
 
@@ -28,7 +29,7 @@ ROWS = (
 
 ALL: Settings = {**INPUTS, "readout": "mean", "combination": "last", "residual": True, "cosine": True, "seed": 0}
 COMMON: dict[str, Settings] = {
-    "cpu": {"width": 64, "layers": 4, "dropout": 0.2, "batch": 128, "learning_rate": 1e-3, "epochs": 30},
+    "cpu": {"width": 128, "layers": 4, "dropout": 0.3, "batch": 128, "learning_rate": 1e-3, "epochs": 30},
     "paper": {"width": 256, "layers": 5, "dropout": 0.3, "batch": 128, "learning_rate": 5e-4, "epochs": 100},
 }
 SEEDS = 10
@@ -46,12 +47,19 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
 
 def trained_and_tested(run: Run, control: TrainingControl, graphs: BenchmarkGraphs) -> dict[str, float]:
     """The official metric on the validation and on the test part, in percent, with the kept weights."""
-    options, method = run.options(), METHODS[run.row]
+    learner, found = trained(run, control, graphs, method=run.row)
+    return {"test": accuracy(learner, graphs.data.parts.test, batch=run.options()["batch"]), **found}
+
+
+def trained(
+    run: Run, control: TrainingControl, graphs: BenchmarkGraphs, *, method: str
+) -> tuple[Learner, dict[str, float]]:
+    """The learner with the weights of the epoch of the best validation metric; no test graph is read."""
+    options = run.options()
     learner, history = train_seeded(
-        run, lambda: method(graphs, options, run.split), graphs.split, Schedule.of(options), control
+        run, lambda: METHODS[method](graphs, options, run.split), graphs.split, Schedule.of(options), control
     )
-    return {
-        "test": accuracy(learner, graphs.data.parts.test, batch=options["batch"]),
+    return learner, {
         "validation": history.selected["validation_accuracy"],
         "validation_loss": history.selected["validation_loss"],
         "kept_epoch": history.selected["epoch"],
