@@ -217,7 +217,8 @@ class TestAnswers:
         model, batch = readout(kind), Batch.from_data_list(small_molecules(6))
         Objective(model)(batch, torch.arange(6) % 2).loss.backward()
         assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in model.parameters())
-        for table in (model.encoder.node_encoder.table, model.encoder.edge_encoder.table):
+        own = model.encoder.encoder
+        for table in (own.node_encoder.table, own.edge_encoder.table):
             assert float(table.grad.abs().max()) > 0
 
     def test_classes(self) -> None:
@@ -265,6 +266,19 @@ class TestAnswers:
             optimizer.step()
             losses.append(float(loss.detach()))
         assert losses[-1] < 0.3 * losses[0]
+
+    def test_a_search_in_training_leaves_the_model_as_it_is(self) -> None:
+        model, graphs = readout().train(), small_molecules(6)
+        before = {name: value.clone() for name, value in model.state_dict().items() if isinstance(value, torch.Tensor)}
+        model.canonicalize(graphs)
+        after = model.state_dict()
+        assert [name for name, value in before.items() if not torch.equal(value, after[name])] == [
+            "canonicalized.draws"
+        ]
+
+    def test_a_single_graph_can_be_trained_on(self) -> None:
+        model = readout().train()
+        Objective(model)(small_molecules(1), torch.tensor([1])).loss.backward()
 
     def test_edge_features_are_read(self) -> None:
         model, (graph,) = readout().eval(), small_molecules(1)

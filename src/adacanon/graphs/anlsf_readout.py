@@ -25,6 +25,42 @@ from adacanon.graphs.spectral_mlp import SpectralMLP
 Targets = Literal["classes", "numbers"]
 """Scores of classes or of several labels, each at its own best basis; or real numbers, blended over bases."""
 
+FIRST_WEIGHTS = 0.1
+"""By which the first weights of the coefficients are multiplied: they are many, and invite to learn graphs by heart."""
+
+
+class GraphNorm(nn.BatchNorm1d):
+    """Batch normalisation over graphs; a single graph in training has no statistics and takes the running ones."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and len(x) < 2:
+            mean, variance = self.running_mean, self.running_var
+            return nn.functional.batch_norm(x, mean, variance, self.weight, self.bias, eps=self.eps)
+        return super().forward(x)
+
+
+class PooledEncoder(nn.Module):
+    """An encoder of nodes with what the readout takes of it: channels for the projection, and means over graphs.
+
+    Shape:
+        prepared graphs -> (nodes, features), (graphs, width)
+    """
+
+    def __init__(self, encoder: nn.Module, width: int, features: int) -> None:
+        super().__init__()
+        self.encoder, self.width = encoder, width
+        self.mix, self.norm = nn.Linear(width, features), GraphNorm(width)
+
+    def forward(self, g: FramedGraphs) -> tuple[Tensor, Tensor]:
+        edge_attr = () if g.edge_attr is None else (g.edge_attr,)
+        h = self.encoder(g.signals, g.edge_index, g.graph, *edge_attr)
+        if h.shape != (len(g.graph), self.width):
+            raise ShapeError(
+                f"The encoder must give node features of shape ({len(g.graph)}, {self.width}), got {tuple(h.shape)}. "
+                "Hint: width of ANLSFReadout is that of the encoder"
+            )
+        return self.mix(h), self.norm(mean_over_graphs(h, g.graph, len(g)))
+
 
 class ANLSFReadout(BehindEncoder):
     r"""A-NLSF on the coefficients :math:`W_k^\top H M` of node features :math:`H = \mathrm{enc}(G)` that any graph
@@ -34,7 +70,7 @@ class ANLSFReadout(BehindEncoder):
     equivariant: the model is invariant, as exactly as the search is. The network sees the coefficients in the chosen
     basis and, beside them, what no basis changes: the mean of H over the nodes, the norms of the coefficients of each
     channel in each band, and the dimensions of the bands. With the coefficients set to zero it is the encoder with an
-    ordinary readout.
+    ordinary readout; their weights start at a tenth of the usual size, so that training starts near to that.
 
     It takes torch-geometric ``Data`` and ``Batch`` objects with node features ``x`` and, where the encoder reads them,
     edge features ``edge_attr``; or the outcome of :func:`prepared_graphs`, which decomposes every graph once and is
@@ -109,10 +145,9 @@ class ANLSFReadout(BehindEncoder):
         numbers = targets == "numbers"
         family = BandRotations(dyadic(6), rows=2) if family is None else family
         temperature = (1.0 if numbers else 0.0) if temperature is None else temperature
-        self.width, self.categories = width, tuple(categories)
+        self.categories = tuple(categories)
         self.frame_width, self.walk_steps = frame_width, walk_steps
-        self.encoder = encoder
-        self.mix = nn.Linear(width, features)
+        self.encoder = PooledEncoder(encoder, width, features)
         network = SpectralMLP(
             sum(family.rows_per_band),
             features,
@@ -122,6 +157,8 @@ class ANLSFReadout(BehindEncoder):
             dropout=dropout,
             invariants=family.partition.bands * (features + 1) + width,
         )
+        with torch.no_grad():
+            network.first.weight.mul_(FIRST_WEIGHTS)
         self.canonicalized = Canonicalized(
             network,
             family,
@@ -149,15 +186,9 @@ class ANLSFReadout(BehindEncoder):
 
     def coefficients(self, encoder: Any, g: FramedGraphs) -> BandCoefficients:
         """Of the encoded nodes, and their mean beside what else no basis changes."""
-        edge_attr = () if g.edge_attr is None else (g.edge_attr,)
-        h = encoder(g.signals, g.edge_index, g.graph, *edge_attr)
-        if h.shape != (len(g.graph), self.width):
-            raise ShapeError(
-                f"The encoder must give node features of shape ({len(g.graph)}, {self.width}), got {tuple(h.shape)}. "
-                "Hint: width of ANLSFReadout is that of the encoder"
-            )
-        factors = coefficients_in_frames(self.mix(h), g.graph, g.basis)
-        fixed = torch.cat([invariants(factors, g.sizes), mean_over_graphs(h, g.graph, len(g))], dim=1)
+        channels, means = encoder(g)
+        factors = coefficients_in_frames(channels, g.graph, g.basis)
+        fixed = torch.cat([invariants(factors, g.sizes), means], dim=1)
         return BandCoefficients(factors, g.sizes, g.ranks, fixed)
 
 
