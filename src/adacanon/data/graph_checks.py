@@ -51,7 +51,7 @@ def check_categories(file: Path, values: np.ndarray, categories: Sequence[int]) 
     """Every column (rows, columns) holds whole numbers below its number of categories."""
     if values.shape[1] != len(categories):
         raise DataError(f"{file}: expected {len(categories)} columns, got {values.shape[1]}")
-    bad = values >= np.array(categories)
+    bad = (values < 0) | (values >= np.array(categories))
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise DataError(

@@ -36,6 +36,18 @@ class Parts(NamedTuple):
     test: Tensor
 
 
+@dataclass(frozen=True)
+class Statistics:
+    """What a data set of graphs holds; nodes and edges are those of a graph on average, every edge counted once."""
+
+    train: int
+    validation: int
+    test: int
+    nodes: float
+    edges: float
+    outputs: int
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledGraphs:
     """Undirected graphs with features of nodes and edges, labels, and the official split.

@@ -25,7 +25,7 @@ from adacanon.data.graph_checks import (
     check_tasks,
     check_total,
 )
-from adacanon.data.labelled_graphs import LabelledGraphs, Parts, starts
+from adacanon.data.labelled_graphs import LabelledGraphs, Parts, Statistics, starts
 from adacanon.data.number_files import OnBytes, read_numbers
 from adacanon.data.official import OnProgress, silent
 from adacanon.errors import DataError, UnknownNameError
@@ -121,6 +121,20 @@ def read_ogb(folder: Path, name: str, *, on_progress: OnProgress = silent) -> La
     digest = content_digest(files, f"{name}, version {_VERSION}")
     arrays = cached_arrays(f"ogb-{layout.folder}", digest, lambda: _parsed(folder, layout, on_progress))
     return _labelled(name, layout, arrays)
+
+
+def ogb_statistics(name: str) -> Statistics | None:
+    """The counts of a data set, or None if it is not present; no graph is read."""
+    layout = layout_named(name)
+    try:
+        folder = official_folder(layout)
+    except DataError:
+        return None
+    nodes, edges = (
+        _counts(folder / "raw" / f"num-{what}-list.csv.gz", lambda count: None) for what in ("node", "edge")
+    )
+    sizes = (len(_counts(folder / "split" / layout.split / f"{part}.csv.gz", lambda count: None)) for part in PARTS)
+    return Statistics(*sizes, float(nodes.mean()), float(edges.mean()), layout.outputs)
 
 
 def layout_named(name: str) -> Layout:

@@ -11,7 +11,7 @@ import torch
 
 from adacanon.data.arrays import Arrays, imported_file, opened
 from adacanon.data.graph_checks import check_categories, check_counts, check_edges, check_parts, check_tasks
-from adacanon.data.labelled_graphs import LabelledGraphs, Parts, starts
+from adacanon.data.labelled_graphs import LabelledGraphs, Parts, Statistics, starts
 from adacanon.data.ogb import ATOMS, BONDS
 from adacanon.errors import DataError
 
@@ -39,6 +39,18 @@ def load_peptides(*, folder: Path | None = None) -> LabelledGraphs:
     file = imported_file(FILE, folder, make="adacanon data import FOLDER --output DATA")
     with opened(file, KEYS) as arrays:
         return _peptides(arrays)
+
+
+def peptides_statistics() -> Statistics | None:
+    """The counts of the data set, or None if it is not present; no graph is read."""
+    try:
+        file = imported_file(FILE, None, make="")
+    except DataError:
+        return None
+    with opened(file, KEYS) as arrays:
+        sizes = (arrays.shape(part)[0] for part in PARTS)
+        means = (float(arrays.array(f"{what}_counts", "iu", (None,)).mean()) for what in ("node", "edge"))
+        return Statistics(*sizes, *means, LABELS)  # type: ignore[arg-type]
 
 
 def _peptides(arrays: Arrays) -> LabelledGraphs:
