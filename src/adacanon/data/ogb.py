@@ -133,8 +133,9 @@ def ogb_statistics(name: str) -> Statistics | None:
     nodes, edges = (
         _counts(folder / "raw" / f"num-{what}-list.csv.gz", lambda count: None) for what in ("node", "edge")
     )
-    sizes = (len(_counts(folder / "split" / layout.split / f"{part}.csv.gz", lambda count: None)) for part in PARTS)
-    return Statistics(*sizes, float(nodes.mean()), float(edges.mean()), layout.outputs)
+    parts = (_counts(folder / "split" / layout.split / f"{part}.csv.gz", lambda count: None) for part in PARTS)
+    train, validation, test = map(len, parts)
+    return Statistics(train, validation, test, float(nodes.mean()), float(edges.mean()), layout.outputs)
 
 
 def layout_named(name: str) -> Layout:

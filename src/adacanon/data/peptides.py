@@ -48,9 +48,9 @@ def peptides_statistics() -> Statistics | None:
     except DataError:
         return None
     with opened(file, KEYS) as arrays:
-        sizes = (arrays.shape(part)[0] for part in PARTS)
-        means = (float(arrays.array(f"{what}_counts", "iu", (None,)).mean()) for what in ("node", "edge"))
-        return Statistics(*sizes, *means, LABELS)  # type: ignore[arg-type]
+        train, validation, test = (arrays.shape(part)[0] for part in PARTS)
+        nodes, edges = (float(arrays.array(f"{what}_counts", "iu", (None,)).mean()) for what in ("node", "edge"))
+    return Statistics(train, validation, test, nodes, edges, LABELS)
 
 
 def _peptides(arrays: Arrays) -> LabelledGraphs:

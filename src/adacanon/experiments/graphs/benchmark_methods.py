@@ -127,7 +127,7 @@ INPUTS: Settings = {"walk_steps": 16, "frame": 4, "bands": 6, "partition": "dyad
 """Return probabilities are for all rows; frames and bands for A-NLSF alone, but they are computed together."""
 
 OWN_SETTINGS: dict[str, Settings] = {
-    "A-NLSF": {"encoder": "gatedgcn", "rows": 2, "features": 16, "readout_layers": 3},
+    "A-NLSF": {"rows": 2, "features": 16, "readout_layers": 3},
     "OAP+GatedGCN": {"encodings": 8},
     "S2GNN": {"eigenvectors": 64},
 }

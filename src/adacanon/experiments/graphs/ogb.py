@@ -32,12 +32,20 @@ COMMON: dict[str, Settings] = {
     "cpu": {"width": 128, "layers": 4, "dropout": 0.3, "batch": 128, "learning_rate": 1e-3, "epochs": 30},
     "paper": {"width": 256, "layers": 5, "dropout": 0.3, "batch": 128, "learning_rate": 5e-4, "epochs": 100},
 }
+ENCODER = "gatedgcn"
+"""Of the row A-NLSF; to be chosen on the validation part, by the table ``readout-validation``."""
+
 SEEDS = 10
 
 
 def settings(row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on."""
-    return {**COMMON[preset], **ALL, "weight_decay": 1e-5, **row.own_settings(preset)}
+    return {**COMMON[preset], **ALL, "weight_decay": 1e-5, **encoder_of(row, ENCODER), **row.own_settings(preset)}
+
+
+def encoder_of(row: Row, encoder: str) -> Settings:
+    """The setting that only A-NLSF has."""
+    return {"encoder": encoder} if row.method == "A-NLSF" else {}
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:

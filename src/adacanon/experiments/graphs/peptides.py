@@ -21,10 +21,14 @@ COMMON: dict[str, Settings] = {
 }
 """The longer preset is about that of Tönshoff et al., within their limit of 500,000 parameters."""
 
+ENCODER = "gatedgcn"
+"""Of the row A-NLSF; to be chosen on the validation part, by the table ``readout-validation``."""
+
 
 def settings(row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on."""
-    return {**COMMON[preset], **ogb.ALL, "weight_decay": 0.0, **row.own_settings(preset)}
+    encoder = ogb.encoder_of(row, ENCODER)
+    return {**COMMON[preset], **ogb.ALL, "weight_decay": 0.0, **encoder, **row.own_settings(preset)}
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
