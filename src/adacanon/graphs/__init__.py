@@ -15,6 +15,7 @@ from adacanon.graphs.node_rotations import NodeForms, NodeRotations
 from adacanon.graphs.prepared_graphs import prepared_graphs
 from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.graphs.symmetric_factors import symmetric_coefficients
 
 __all__ = [
     "ANLSFReadout",
@@ -43,5 +44,6 @@ __all__ = [
     "node_embeddings",
     "prepared_graphs",
     "spectra",
+    "symmetric_coefficients",
     "uniform",
 ]

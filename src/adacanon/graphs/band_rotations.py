@@ -11,14 +11,17 @@ from adacanon.core.arguments import whole_number
 from adacanon.core.family import Family, Fused, Searches
 from adacanon.core.pictures import Numbers
 from adacanon.core.pytree import Tree
-from adacanon.errors import InputError, ShapeError
+from adacanon.errors import InputError, ShapeError, UnknownNameError
 from adacanon.graphs.band_search import band_search
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
 from adacanon.graphs.spectral_mlp import Pullback, SpectralMLP
+from adacanon.graphs.symmetric_factors import symmetric_coefficients
 from adacanon.graphs.words import basis_change_in_words, coefficients_by_band
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
+
+FACTORS = ("triangular", "symmetric")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,9 @@ class BandRotations(Family):
         partition: the bands.
         rows: :math:`J_k`, one number for all bands or one per band.
         operator: the shift operator with which raw graphs are decomposed.
+        factor: "triangular", or "symmetric" for coefficients that are continuous in the node features also where the
+            rank of a band changes; in bands of fewer dimensions than channels it searches over more bases
+            (:mod:`~adacanon.graphs.symmetric_factors`), and its blocks are as wide as there are channels.
 
     Shape:
         transform gives (pairs, :math:`\sum_k J_k`, channels), beside the invariants of each graph if there are any.
@@ -50,12 +56,20 @@ class BandRotations(Family):
     partition: Partition
     rows: int | tuple[int, ...] = 16
     operator: ShiftOperator = "normalized"
+    factor: str = "triangular"
+
+    def __repr__(self) -> str:
+        # The default is not named: saved models know their family by this text.
+        other = "" if self.factor == "triangular" else f", factor={self.factor!r}"
+        return f"BandRotations(partition={self.partition!r}, rows={self.rows!r}, operator={self.operator!r}{other})"
 
     def __post_init__(self) -> None:
         if not isinstance(self.partition, Partition):
             raise InputError(f"BandRotations needs a partition, got {self.partition!r}. Hint: BandRotations(dyadic(8))")
         if isinstance(self.operator, str):
             known_operator(self.operator)
+        if self.factor not in FACTORS:
+            raise UnknownNameError(f"Factors of band coefficients are {', '.join(FACTORS)}; got {self.factor!r}")
         several = isinstance(self.rows, tuple | list)
         each: Any = self.rows if several else (self.rows,)
         rows = tuple(whole_number("BandRotations", "rows", row, least=1) for row in each)
@@ -72,12 +86,18 @@ class BandRotations(Family):
 
     def prepare(self, g: Any) -> BandCoefficients:
         if not isinstance(g, BandCoefficients):
-            g = band_coefficients(g, self.partition, operator=self.operator, dtype=torch.get_default_dtype())
+            g = self._coefficients(g)
         if g.sizes.shape[1] != self.partition.bands:
             raise ShapeError(
                 f"BandRotations has {self.partition.bands} bands, but the coefficients have {g.sizes.shape[1]}"
             )
         return g
+
+    def _coefficients(self, g: Any) -> BandCoefficients:
+        dtype = torch.get_default_dtype()
+        if self.factor == "symmetric":
+            return symmetric_coefficients(g, self.partition, operator=self.operator, dtype=dtype)
+        return band_coefficients(g, self.partition, operator=self.operator, dtype=dtype)
 
     def space(self, g: BandCoefficients) -> OrthogonalBlocks:
         width, dtype = int(g.factors.shape[2]), g.factors.dtype

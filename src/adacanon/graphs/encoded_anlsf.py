@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
 from adacanon.core.soft import Temperature
-from adacanon.errors import ShapeError
+from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.anlsf import PAIRS_PER_CHUNK
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.band_search import SHARED_DRAWS, search_under
@@ -143,6 +143,11 @@ class EncodedANLSF(BehindEncoder):
     ) -> None:
         super().__init__()
         family = BandRotations(dyadic(6), rows=2) if family is None else family
+        if family.factor != "triangular":
+            raise InputError(
+                f"EncodedANLSF projects on frames and has no factors, got factor={family.factor!r}. "
+                "Hint: leave it out, or use anlsf"
+            )
         signals = signal_count(channels, walk_steps)
         self.channels, self.frame_width, self.walk_steps = channels, frame_width, walk_steps
         self.register_buffer("scale", torch.ones(signals))

@@ -15,7 +15,7 @@ from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.loop import TrainingControl, accuracy
 
-GRID = {"learning_rate": [0.01, 0.001], "dropout": [0.0, 0.5]}
+GRID = {"learning_rate": [0.005, 0.001], "dropout": [0.0, 0.5]}
 """Four points, the same for every row."""
 
 COMMON: Settings = {"grid": GRID, "width": 64, "layers": 4, "weight_decay": 0.0, "halved_every": 50, "seed": 0}
