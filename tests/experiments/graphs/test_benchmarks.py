@@ -15,6 +15,7 @@ from adacanon.experiments.catalogue import TABLES
 from adacanon.experiments.graphs import ogb, peptides, readout_validation
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.experiments.graphs.benchmark_methods import METHODS, padded_rows
+from adacanon.reports.render import markdown_overview
 from adacanon.runs.run import Run
 from adacanon.runs.runner import run_missing, summary_of
 from adacanon.training.learner import Learner
@@ -88,7 +89,10 @@ class TestProtocol:
         table = TABLES["ogb"]
         runs = table.runs(columns=("molhiv",))
         assert not [run for run in [*runs, *table.runs(splits=1)] if "published" in run.row]
-        cells = summary_of(table, runs, tmp_path / "ogb.jsonl", notes=()).cells
+        summary = summary_of(table, runs, tmp_path / "ogb.jsonl", notes=())
+        assert "| SAN (published) | (77.8) |" in markdown_overview(summary)
+        assert "| A-NLSF | – |" in markdown_overview(summary)
+        cells = summary.cells
         assert cells["SAN (published)"]["molhiv"].paper == 77.85
         assert cells["SAN (published)"]["molhiv"].expected == 0
         assert cells["A-NLSF"]["molhiv"].paper == 80.19

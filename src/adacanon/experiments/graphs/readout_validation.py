@@ -19,8 +19,8 @@ VARIANTS: dict[str, Settings] = {
     "GCN": {"encoder": "gcn"},
     "GIN": {"encoder": "gin"},
     "GatedGCN": {"encoder": "gatedgcn"},
-    "GIN, soft": {"encoder": "gin", "temperature": 1.0},
-    "GIN, mean over bases": {"encoder": "gin", "temperature": INFINITE},
+    "GIN (soft)": {"encoder": "gin", "temperature": 1.0},
+    "GIN (mean over bases)": {"encoder": "gin", "temperature": INFINITE},
 }
 """Encoders under the maximum over bases, and one of them under a soft maximum and under the mean."""
 
