@@ -32,9 +32,9 @@ def warn_of_unread_features(graphs: Iterable[Any], *, edges: bool = True) -> Non
     graphs = list(graphs)
     if edges and any(_numel(getattr(graph, "edge_attr", None)) for graph in graphs):
         warn_caller(
-            "The graphs have edge features, edge_attr, which no model here reads: x, edge_index and for A-NLSF "
-            "edge_weight are all that counts. Hint: data.edge_attr = None where that is meant; for A-NLSF, weights in "
-            "data.edge_weight, or a function as shift operator that reads the features"
+            "The graphs have edge features, edge_attr, which this model does not read: x, edge_index and for A-NLSF "
+            "edge_weight are all that counts. Hint: data.edge_attr = None where that is meant; ANLSFReadout behind an "
+            "encoder reads them; for other A-NLSF, weights in data.edge_weight, or a function as shift operator"
         )
     if any(_may_be_categories(graph.x) for graph in graphs):
         warn_caller(

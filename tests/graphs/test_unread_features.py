@@ -31,7 +31,7 @@ from adacanon.graphs.shift_operators import normalized_laplacian
 PARTITION = dyadic(3)
 EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 CATEGORIES = torch.tensor([[3], [1], [4]])
-EDGE_WARNING = r"edge features, edge_attr, which no model here reads.*Hint: data.edge_attr = None"
+EDGE_WARNING = r"edge features, edge_attr, which this model does not read.*Hint: data.edge_attr = None"
 NUMBER_WARNING = r"read as numbers.*Hint: .*one_hot.*embedding"
 
 Reader = Callable[[list[Data]], Any]

@@ -10,7 +10,7 @@ import tyro
 
 from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, report_failures, set_threads
 from adacanon.experiments.catalogue import TABLES, table_named
-from adacanon.experiments.data_sets import clouds, graphs
+from adacanon.experiments.data_sets import clouds, graphs, molecules
 from adacanon.files import write_whole
 from adacanon.reports.paired import Comparison, comparison_html, comparison_markdown
 from adacanon.reports.render import to_html, to_markdown
@@ -33,7 +33,7 @@ class List:
         tables = {name: table_named(name, self.results) for name in TABLES}
         counts = {name: records_by_row(table, _file(self.results, table)) for name, table in tables.items()}
         show_progress(Progress(name, _title(TABLES[name]), rows) for name, rows in counts.items())
-        for data_sets in (graphs(), clouds()):
+        for data_sets in (graphs(), molecules(), clouds()):
             show_data_sets(data_sets)
         return 0
 

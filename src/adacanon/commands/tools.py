@@ -67,7 +67,8 @@ class Data:
     Known are, of point clouds, modelnet40_normal_resampled, modelnet40_ply_hdf5_2048 (which needs h5py) and the
     ShapeNet part benchmark, shapenetcore_partanno_segmentation_benchmark_v0_normal; of images, cifar-10-python.tar.gz,
     cifar-100-python.tar.gz (both packed or unpacked) and the four files of MNIST; of molecules, the unpacked xyz files
-    of QM9. Which of them it is, is told by the files.
+    of QM9, and the folder of Peptides-func (train.pt, val.pt, test.pt). Graphs of OGB need no import. Which of them it
+    is, is told by the files.
     """
 
     action: tyro.conf.Positional[Literal["import"]]

@@ -7,9 +7,12 @@ from adacanon.data.grid_orientation import GridOrientation, grid_orientation, gr
 from adacanon.data.images import ImageDataset, Images, load_images
 from adacanon.data.importing import Imported, import_folder
 from adacanon.data.labelled import load_labelled
+from adacanon.data.labelled_graphs import LabelledGraphs
 from adacanon.data.modelnet import Clouds, ModelNet, load_modelnet
 from adacanon.data.official_images import import_images
 from adacanon.data.official_qm9 import import_qm9
+from adacanon.data.ogb import load_ogb
+from adacanon.data.peptides import load_peptides
 from adacanon.data.qm9 import QM9, Molecules, load_qm9
 from adacanon.data.samples import Labelled
 from adacanon.data.scenes import Scenes, pixel_centres, random_scenes
@@ -27,6 +30,7 @@ __all__ = [
     "Images",
     "Imported",
     "Labelled",
+    "LabelledGraphs",
     "ModelNet",
     "Molecules",
     "Scenes",
@@ -40,6 +44,8 @@ __all__ = [
     "load_images",
     "load_labelled",
     "load_modelnet",
+    "load_ogb",
+    "load_peptides",
     "load_qm9",
     "load_shapenet",
     "load_tu",

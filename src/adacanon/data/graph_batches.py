@@ -66,14 +66,14 @@ class GraphBatches:
             node's graph in the index
         """
         index = self._checked(index)
-        node, graph, first_node = _stretches(self.first_node, index)
-        edge, owner, _ = _stretches(self.first_edge, index)
+        node, graph, first_node = stretches(self.first_node, index)
+        edge, owner, _ = stretches(self.first_edge, index)
         edges = self.edge_index.index_select(1, edge) + first_node.index_select(0, owner)
         return self.x.index_select(0, node), edges, graph
 
     def nodes(self, index: Tensor) -> Tensor:
         """Where the nodes of the chosen graphs stand in tensors with one row per node of the data set."""
-        return _stretches(self.first_node, self._checked(index))[0]
+        return stretches(self.first_node, self._checked(index))[0]
 
     def _checked(self, index: Tensor) -> Tensor:
         if index.dim() != 1 or index.dtype != torch.int64 or len(index) == 0:
@@ -92,7 +92,7 @@ def _starts(lengths: list[int]) -> Tensor:
     return torch.tensor([0, *lengths]).cumsum(0)
 
 
-def _stretches(first: Tensor, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def stretches(first: Tensor, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The places first[i] .. first[i + 1] - 1 for all i of the index, whose they are, and where each begins anew."""
     begin = first[index]
     length = first[index + 1] - begin

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from adacanon.data import images, modelnet, official_modelnet, official_qm9, official_shapenet, qm9, shapenet
+from adacanon.data import (
+    images,
+    modelnet,
+    official_modelnet,
+    official_peptides,
+    official_qm9,
+    official_shapenet,
+    peptides,
+    qm9,
+    shapenet,
+)
 from adacanon.data.official import OnProgress
 from adacanon.data.official_images import ARCHIVES, MNIST_NAMES, read_images
 
@@ -113,6 +123,16 @@ RELEASES = (
     _images("cifar10", "cifar-10-python", ARCHIVES["cifar10"], "data_batch_1"),
     _images("cifar100", "cifar-100-python", ARCHIVES["cifar100"], "meta"),
     _images("mnist", "MNIST", *(f"{MNIST_NAMES['train']}-images-idx3-ubyte{suffix}" for suffix in ("", ".gz"))),
+    Release(
+        "Peptides-func",
+        ("val.pt",),
+        lambda source, points, on_progress: official_peptides.read_peptides(source, on_progress),
+        peptides.FILE,
+        lambda folder: peptides.load_peptides(folder=folder),
+        "",
+        ({"train": 10_873, "validation": 2_331, "test": 2_331},),
+        "peptides",
+    ),
     Release(
         "QM9 (dsgdb9nsd)",
         (official_qm9.MOLECULES,),

@@ -15,6 +15,9 @@ from adacanon.experiments.clouds.stability import STABILITY
 from adacanon.experiments.clouds.temperature import TEMPERATURE_GRID
 from adacanon.experiments.graphs.fast_graphs import FAST_GRAPHS
 from adacanon.experiments.graphs.nodes import NODES
+from adacanon.experiments.graphs.ogb import OGB_TABLE
+from adacanon.experiments.graphs.peptides import PEPTIDES
+from adacanon.experiments.graphs.readout_validation import READOUT_VALIDATION
 from adacanon.experiments.graphs.temperature import TEMPERATURE_GRAPHS
 from adacanon.experiments.graphs.tu import TU
 from adacanon.experiments.graphs.tu_ablations import (
@@ -51,6 +54,7 @@ _GRAPHS = (
     NODES,
 )
 _FAIR = (TU_FAIR, TU_FAIR_LABELS, TU_FAIR_ATTRIBUTES)
+_BENCHMARKS = (OGB_TABLE, PEPTIDES, READOUT_VALIDATION)
 _CLOUDS = (
     MODELNET,
     MODELNET_Z,
@@ -75,6 +79,7 @@ TABLES: dict[str, Table] = {
         TOY_SENSITIVITY,
         *_GRAPHS,
         *_FAIR,
+        *_BENCHMARKS,
         *_CLOUDS,
         *_IMAGES,
         *_MOLECULES,

@@ -3,6 +3,8 @@
 from dataclasses import asdict
 
 from adacanon.data.modelnet import modelnet_statistics
+from adacanon.data.ogb import OGB, ogb_statistics
+from adacanon.data.peptides import peptides_statistics
 from adacanon.data.shapenet import shapenet_statistics
 from adacanon.experiments.graphs import tu_data
 from adacanon.reports.terminal import DataSets
@@ -16,6 +18,18 @@ def graphs() -> DataSets:
         "nodes and edges per graph on average",
         "A data set that is not present is fetched when it is first needed. "
         "Without a network, set ADACANON_DATA to a folder that holds TUDataset/NAME/raw.",
+    )
+
+
+def molecules() -> DataSets:
+    """OGB and Peptides-func; only counts are read."""
+    found = {name: ogb_statistics(name) for name in OGB} | {"peptides-func": peptides_statistics()}
+    return DataSets(
+        "Data sets of molecules and proteins as graphs",
+        {name: None if counts is None else asdict(counts) for name, counts in found.items()},
+        "graphs in each part; nodes and edges per graph on average; outputs are tasks or classes",
+        "They are not fetched: put the official folders of OGB into ADACANON_DATA/OGB, such as OGB/ogbg_molhiv; "
+        "adacanon data import makes the file of Peptides-func.",
     )
 
 

@@ -1,26 +1,20 @@
 """A-NLSF behind a learned node encoder."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.answers import Kind
-from adacanon.core.canonical import Canonical
 from adacanon.core.canonicalized import Canonicalized
-from adacanon.core.evaluation_mode import in_evaluation_mode
-from adacanon.core.landscape import Landscape
-from adacanon.core.maximizer import Maximizer, SearchResult
-from adacanon.core.prior import Prior
+from adacanon.core.maximizer import Maximizer
 from adacanon.core.soft import Temperature
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.anlsf import PAIRS_PER_CHUNK
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.band_search import SHARED_DRAWS, search_under
 from adacanon.graphs.bands import dyadic
+from adacanon.graphs.behind_encoder import BehindEncoder
 from adacanon.graphs.coefficients import BandCoefficients
 from adacanon.graphs.framed_graphs import FramedGraphs, framed_graphs, signal_count
 from adacanon.graphs.spectral_mlp import SpectralMLP
@@ -73,7 +67,7 @@ class NodeEncoder(nn.Module):
         return self.mix(torch.cat(found, dim=1))
 
 
-class EncodedANLSF(nn.Module):
+class EncodedANLSF(BehindEncoder):
     r"""A-NLSF on the coefficients :math:`W_k^\top H` of learned node features :math:`H = \mathrm{enc}(G, S)`: the model
     of the row A-NLSF of the graph tables.
 
@@ -178,28 +172,6 @@ class EncodedANLSF(nn.Module):
             resample_every=resample_every,
         )
 
-    @property
-    def family(self) -> BandRotations:
-        """Bands, rows per band and shift operator."""
-        family = self.canonicalized.family
-        assert isinstance(family, BandRotations)
-        return family
-
-    @property
-    def answers(self) -> Kind:
-        """Class scores do not move with the input."""
-        return self.canonicalized.answers
-
-    @property
-    def prior(self) -> Prior:
-        """The prior of the canonicalized network."""
-        return self.canonicalized.prior
-
-    @property
-    def temperature(self) -> Temperature | None:
-        """The temperature of the canonicalized network."""
-        return self.canonicalized.temperature
-
     def standardise(self, graphs: Any) -> "EncodedANLSF":
         """Divide every signal by its deviation over the nodes of these graphs from now on; returns the model itself.
 
@@ -209,60 +181,6 @@ class EncodedANLSF(nn.Module):
         deviation = self.framed(graphs).signals.to(self.scale).std(0)
         self.scale.copy_(torch.where(deviation > _CONSTANT, deviation, 1.0))
         return self
-
-    def forward(
-        self,
-        g: Any,
-        *,
-        ids: Tensor | None = None,
-        generator: torch.Generator | None = None,
-        budget: float | None = None,
-    ) -> Tensor:
-        """Class scores (graphs, classes) of a batch of graphs; the other arguments are those of ``Canonicalized``."""
-        return self.canonicalized(self.prepare(g), ids=ids, generator=generator, budget=budget)
-
-    def canonicalize(
-        self,
-        g: Any,
-        *,
-        ids: Tensor | None = None,
-        generator: torch.Generator | None = None,
-        budget: float | None = None,
-    ) -> Canonical:
-        """Search, and return everything that was found; no gradients, and encoder and network in evaluation mode."""
-        with torch.no_grad(), in_evaluation_mode(self.encoder) as encoder:
-            coefficients = self._coefficients(encoder, self.framed(g))
-        found = self.canonicalized.canonicalize(coefficients, ids=ids, generator=generator, budget=budget)
-        return replace(found, model=self, given=g)
-
-    def prepare(self, g: Any) -> BandCoefficients:
-        """The coefficients of the encoded graphs, from which gradients flow to the encoder."""
-        return self._coefficients(self.encoder, self.framed(g))
-
-    def maximize(
-        self,
-        g: BandCoefficients,
-        *,
-        ids: Tensor | None = None,
-        generator: torch.Generator | None = None,
-        budget: float | None = None,
-    ) -> tuple[SearchResult, Landscape]:
-        """The outcome for prepared coefficients, as in ``Canonicalized``."""
-        return self.canonicalized.maximize(g, ids=ids, generator=generator, budget=budget)
-
-    def searching(
-        self, g: BandCoefficients, ids: Tensor | None, budget: float | None
-    ) -> AbstractContextManager[tuple[Maximizer, Landscape]]:
-        """The search and the landscape of prepared coefficients, as in ``Canonicalized``."""
-        return self.canonicalized.searching(g, ids, budget)
-
-    def next_generator(self) -> torch.Generator:
-        """The source of the next candidates, as in ``Canonicalized``."""
-        return self.canonicalized.next_generator()
-
-    def outputs_at(self, g: BandCoefficients, u: Tensor, owner: Tensor, landscape: Landscape) -> Tensor:
-        """Network outputs for a list of pairs, as in ``Canonicalized``."""
-        return self.canonicalized.outputs_at(g, u, owner, landscape)
 
     def framed(self, g: Any) -> FramedGraphs:
         """Graphs as the model reads them; those prepared beforehand are returned as they are."""
@@ -282,7 +200,8 @@ class EncodedANLSF(nn.Module):
             )
         return g
 
-    def _coefficients(self, encoder: Any, g: FramedGraphs) -> BandCoefficients:
+    def coefficients(self, encoder: Any, g: FramedGraphs) -> BandCoefficients:
+        """Of the encoded signals, each divided by its deviation."""
         h = encoder(g.signals.to(self.scale) / self.scale, g.edge_index)
         factors = coefficients_in_frames(h, g.graph, g.basis)
         return BandCoefficients(factors, g.sizes, g.ranks, invariants(factors, g.sizes))

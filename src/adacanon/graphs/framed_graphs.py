@@ -1,7 +1,8 @@
 """What A-NLSF behind a node encoder reads of graphs, computed once before training."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -32,6 +33,7 @@ class FramedGraphs:
         basis: rows of the frames :math:`W_k`, (nodes, bands, width).
         sizes: dimensions of the bands, (graphs, bands).
         ranks: columns of the frames, (graphs, bands).
+        edge_attr: what an encoder reads of every edge, (edges, columns), if anything.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -48,6 +50,7 @@ class FramedGraphs:
     basis: Tensor
     sizes: Tensor
     ranks: Tensor
+    edge_attr: Tensor | None = None
 
     def __len__(self) -> int:
         return int(self.sizes.shape[0])
@@ -55,8 +58,7 @@ class FramedGraphs:
     def __getitem__(self, index: Tensor | slice) -> "FramedGraphs":
         """Some of the graphs, in the order of the index."""
         chosen = torch.arange(len(self), device=self.graph.device)[index].reshape(-1)
-        nodes = torch.bincount(self.graph, minlength=len(self))
-        edges = torch.bincount(self.graph[self.edge_index[0]], minlength=len(self))
+        nodes, edges = self._counts
         node, graph = _stretches(nodes, chosen)
         edge, owner = _stretches(edges, chosen)
         moved = _starts(nodes[chosen]) - _starts(nodes)[chosen]
@@ -67,12 +69,20 @@ class FramedGraphs:
             self.basis[node],
             self.sizes[chosen],
             self.ranks[chosen],
+            None if self.edge_attr is None else self.edge_attr[edge],
         )
+
+    @cached_property
+    def _counts(self) -> tuple[Tensor, Tensor]:
+        """Nodes and edges of every graph; counted once, because a batch of a large data set is small."""
+        nodes = torch.bincount(self.graph, minlength=len(self))
+        return nodes, torch.bincount(self.graph[self.edge_index[0]], minlength=len(self))
 
     def to(self, device: torch.device | str) -> "FramedGraphs":
         """The same graphs on another device."""
-        tensors = (self.signals, self.edge_index, self.graph, self.basis, self.sizes, self.ranks)
-        return FramedGraphs(*(tensor.to(device) for tensor in tensors))
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        moved = {name: None if tensor is None else tensor.to(device) for name, tensor in tensors.items()}
+        return FramedGraphs(**moved)  # type: ignore[arg-type]
 
 
 def framed_graphs(

@@ -120,7 +120,8 @@ def pieces(note: str) -> list[Piece]:
 
 def _short(cell: Cell | None) -> str:
     if cell is None or cell.mean is None:
-        return NOTHING
+        quoted = cell is not None and cell.expected == 0 and cell.paper is not None
+        return f"({_number(cell.paper, 1)})" if cell is not None and quoted else NOTHING
     spread = "" if cell.std is None else f" ± {cell.std:.{_places(cell.mean, 1)}f}"
     runs = "" if cell.n == cell.expected else f" [{cell.n} of {cell.expected} runs]"
     paper = "" if cell.paper is None else f" ({_number(cell.paper, 1)})"

@@ -78,10 +78,12 @@ def _take_over(table: Table, runs: list[Run], file: Path) -> None:
 def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
     """The figures of these runs beside the paper's, with the notes beside the records, or others."""
     expected: dict[tuple[str, str], int] = {}
-    for row in table.row_names:
+    columns = {run.column for run in runs}
+    for row in table.rows:
         for column in table.columns:
-            count = sum(run.row == row and run.column == column for run in runs)
-            expected |= {(row, column): count} if count else {}
+            count = sum(run.row == row.name and run.column == column for run in runs)
+            quoted = row.published_only and column in columns & set(table.published.get(row.name, {}))
+            expected |= {(row.name, column): count} if count or quoted else {}
     return summarise(
         table.title,
         relevant(runs, file),

@@ -30,6 +30,7 @@ class Row:
         search: the kind of search by preset, for methods that search.
         settings: what the row has of its own in every preset.
         preset_settings: what it has in one preset only.
+        published_only: whether the row shows figures of its authors, and nothing is run for it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Row:
     search: Mapping[str, str] = field(default_factory=dict, hash=False)
     settings: Settings = field(default_factory=dict, hash=False)
     preset_settings: Mapping[str, Settings] = field(default_factory=dict, hash=False)
+    published_only: bool = False
 
     def own_settings(self, preset: str) -> Settings:
         """What the row has of its own in a preset."""
@@ -131,7 +133,7 @@ class Table:
             for column in columns or self.columns
             for split in range(self.most_splits)
             for row in map(self.row, rows or self.row_names)
-            if split < (splits or self.splits(row, column))
+            if not row.published_only and split < (splits or self.splits(row, column))
         ]
 
 

@@ -12,6 +12,7 @@ from adacanon.training.loop import (
     stratified_folds,
     train,
 )
+from adacanon.training.ranking import average_precision, roc_auc
 from adacanon.training.records import append_record, read_records
 from adacanon.training.schedule import Schedule
 
@@ -23,12 +24,14 @@ __all__ = [
     "TrainingControl",
     "accuracy",
     "append_record",
+    "average_precision",
     "evaluate",
     "load_checkpoint",
     "looked_up",
     "random_split",
     "read_records",
     "remove_checkpoint",
+    "roc_auc",
     "save_checkpoint",
     "stratified_folds",
     "train",

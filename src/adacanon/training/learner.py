@@ -25,6 +25,9 @@ Objective = Callable[..., HasLoss]
 Criterion = Callable[[Tensor, Tensor], Tensor]
 """From scores and labels to a loss, a scalar."""
 
+Metric = Callable[[Tensor, Tensor], float]
+"""From scores and labels to a figure; larger is better."""
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -37,6 +40,7 @@ class Learner:
         criterion: the loss that is reported.
         training_inputs: what it reads in training, if other than in evaluation: augmented or drawn at random.
         objective: the loss that is trained on, if other than the criterion of the module's scores.
+        metric: the figure that is reported and chooses an epoch, between 0 and 1, if other than the accuracy.
 
     Example:
         >>> import torch
@@ -52,6 +56,7 @@ class Learner:
     criterion: Criterion = functional.cross_entropy
     training_inputs: Inputs | None = None
     objective: Objective | None = None
+    metric: Metric | None = None
 
     def scores(self, index: Tensor) -> Tensor:
         """The scores of some samples, (len(index), classes)."""

@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
 from adacanon.training.learner import Learner
+from adacanon.training.ranking import class_accuracy
 from adacanon.training.schedule import Schedule
 
 OnEpoch = Callable[[int, float], None]
@@ -156,7 +157,7 @@ def train(
 
 
 def evaluate(learner: Learner, index: Tensor, *, batch: int) -> tuple[float, float]:
-    """Accuracy in percent, and mean loss.
+    """Accuracy or the learner's own metric, in percent, and mean loss.
 
     Example:
         >>> x = torch.tensor([[9.0, 0.0], [0.0, 9.0]])
@@ -168,12 +169,12 @@ def evaluate(learner: Learner, index: Tensor, *, batch: int) -> tuple[float, flo
     with torch.no_grad():
         scores = torch.cat([learner.scores(rows) for rows in index.split(batch)])
         targets = learner.labels[index]
-        hits = (scores.argmax(-1) == targets).double().mean()
-        return 100 * float(hits), float(learner.criterion(scores, targets))
+        metric = learner.metric or class_accuracy
+        return 100 * metric(scores, targets), float(learner.criterion(scores, targets))
 
 
 def accuracy(learner: Learner, index: Tensor, *, batch: int) -> float:
-    """Share of samples, in percent, whose largest score is that of their class.
+    """Share of samples, in percent, whose largest score is that of their class; or the learner's own metric.
 
     Example:
         >>> x = torch.tensor([[9.0, 0.0], [0.0, 9.0]])

@@ -63,7 +63,29 @@ class GPSLayer(nn.Module):
 
 
 def attended(attention: nn.MultiheadAttention, x: Tensor, graph: Tensor) -> Tensor:
-    """Attention of every node to the nodes of its own graph, (nodes, width) -> (nodes, width)."""
+    """Attention of every node to the nodes of its own graph, (nodes, width) -> (nodes, width).
+
+    Graphs of similar size are padded together: the cost of padding grows with the square of the largest.
+    """
+    sizes = torch.bincount(graph)
+    octave = sizes.clamp(min=SMALLEST).double().log2().ceil().long()[graph]
+    octaves = octave.unique()
+    if len(octaves) == 1:
+        return _attended(attention, x, graph)
+    found = torch.zeros_like(x)
+    for one in octaves:
+        node = (octave == one).nonzero().flatten()
+        _, own = graph[node].unique_consecutive(return_inverse=True)
+        found = found.index_copy(0, node, _attended(attention, x[node], own).to(x.dtype))
+    return found
+
+
+SMALLEST = 32
+"""Graphs up to this size are padded together, whatever their sizes."""
+
+
+def _attended(attention: nn.MultiheadAttention, x: Tensor, graph: Tensor) -> Tensor:
+    """The same for graphs that are all padded to the largest of them."""
     sizes = torch.bincount(graph)
     place = torch.arange(len(graph), device=graph.device) - (sizes.cumsum(0) - sizes)[graph]
     rows = x.new_zeros(len(sizes), int(sizes.max()), x.shape[1]).index_put((graph, place), x)

@@ -1,0 +1,212 @@
+"""Graphs with categories and edge features, prepared once for A-NLSF as a readout: frames and return probabilities."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon.core.arguments import whole_number
+from adacanon.errors import InputError, ShapeError
+from adacanon.graphs.band_frames import BandFrames, band_frames_of, return_probabilities
+from adacanon.graphs.bands import Partition
+from adacanon.graphs.category_embedding import one_hot_columns
+from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
+from adacanon.graphs.coefficients import list_of_graphs, node_signal
+from adacanon.graphs.framed_graphs import FramedGraphs
+from adacanon.graphs.shift_operators import ShiftOperator, shift_matrix
+from adacanon.graphs.spectra import decompose
+from adacanon.notices import warn_of_unread_features
+
+OnProgress = Callable[[int, int], None]
+"""Called with the graphs that are done and with all of them."""
+
+_VERSION = 1
+"""Part of the key of cached tensors. Raise it whenever the same graphs get others."""
+
+_PORTION = 64
+"""Graphs that a process takes at a time."""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How graphs are prepared, which is what their tensors depend on beside the graphs.
+
+    Attributes:
+        partition: the bands.
+        operator: the shift operator.
+        categories: how many every column of ``x`` has; empty if ``x`` holds real numbers.
+        frame_width: at most this many columns per band.
+        walk_steps: return probabilities per node.
+    """
+
+    partition: Partition
+    operator: ShiftOperator
+    categories: tuple[int, ...]
+    frame_width: int
+    walk_steps: int
+
+    def tensors(self, graph: Any, number: int) -> tuple[Tensor, ...]:
+        """Return probabilities (nodes, steps), and basis, sizes and ranks of the frames of one graph."""
+        try:
+            spectrum = decompose(shift_matrix(graph, self.operator))
+            signal = self._signal(graph, number)
+            frames = band_frames_of([(spectrum, signal)], [graph.edge_index], self.partition, width=self.frame_width)
+            walks = return_probabilities(shift_matrix(graph), self.walk_steps)
+        except (InputError, ShapeError) as error:
+            error.add_note(f"in graph {number}")
+            raise
+        return walks.float(), frames.basis, frames.sizes, frames.ranks
+
+    def _signal(self, graph: Any, number: int) -> Tensor:
+        """What the frames are made of: node features, or zeros and ones for their categories."""
+        signal = node_signal(graph, number)
+        return one_hot_columns(signal, self.categories).double() if self.categories else signal
+
+
+def prepared_graphs(
+    graphs: Any,
+    partition: Partition,
+    *,
+    categories: Sequence[int] = (),
+    operator: ShiftOperator = "normalized",
+    frame_width: int = 4,
+    walk_steps: int = 16,
+    cache: bool = True,
+    jobs: int = 1,
+    show: bool = False,
+    on_progress: OnProgress | None = None,
+) -> FramedGraphs:
+    """Prepare torch-geometric ``Data`` objects, a ``Batch``, or a sequence of graphs for :class:`ANLSFReadout`.
+
+    Every graph is decomposed once. What the encoder reads of a node are its features followed by the probabilities that
+    a random walk is back after 1, ..., ``walk_steps`` steps; of an edge, its ``edge_attr``.
+
+    Args:
+        graphs: with ``x`` (nodes, columns) and ``edge_index``, edges of a graph in both directions.
+        partition: the bands.
+        categories: how many every column of ``x`` has; empty if ``x`` holds real numbers.
+        operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
+        frame_width: at most this many columns per band.
+        walk_steps: return probabilities per node.
+        cache: keep the tensors of whole data sets, of 1000 graphs or more, on disk.
+        jobs: processes side by side. Scripts then need ``if __name__ == "__main__":``, as for all processes in Python.
+        show: draw a bar on the standard error output.
+        on_progress: called with the graphs that are done and with all of them.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> from adacanon.graphs import dyadic
+        >>> pair = Data(x=torch.tensor([[3], [0]]), edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> prepared = prepared_graphs([pair, pair], dyadic(6), categories=(4,))
+        >>> prepared.signals.shape, prepared.basis.shape  # the category and 16 probabilities; 6 bands of 4 columns
+        (torch.Size([4, 17]), torch.Size([4, 6, 4]))
+    """
+    graphs = list_of_graphs(graphs)
+    jobs = whole_number("prepared_graphs", "jobs", jobs, least=1)
+    if not categories:
+        warn_of_unread_features(graphs, edges=False)
+    how = Preparation(partition, operator, tuple(categories), frame_width, walk_steps)
+    what = f"prepared {how.categories} {frame_width} {walk_steps}, version {_VERSION}"
+    key = coefficient_key(graphs, partition, operator, torch.float32, what=what) if cache else None
+    tensors = None if key is None else load_coefficients(key)
+    if tensors is None:
+        tell = on_progress or (_bar() if show else lambda done, total: None)
+        tensors = _joined(_computed(graphs, how, jobs, tell))
+        if key is not None:
+            store_coefficients(key, tensors)
+    walks, *frames = tensors
+    return _with_frames(graphs, walks, BandFrames(*frames))
+
+
+def _with_frames(graphs: Sequence[Any], walks: Tensor, frames: BandFrames) -> FramedGraphs:
+    nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
+    first = (nodes.cumsum(0) - nodes).tolist()
+    x = torch.cat([_rows(graph.x) for graph in graphs])
+    edges = torch.cat([graph.edge_index.cpu() + start for graph, start in zip(graphs, first, strict=True)], dim=1)
+    framed = FramedGraphs(
+        torch.cat([x.to(walks), walks], dim=1),
+        edges,
+        torch.repeat_interleave(nodes),
+        frames.basis,
+        frames.sizes,
+        frames.ranks,
+        _edge_features(graphs),
+    )
+    return framed.to(graphs[0].x.device)
+
+
+def _rows(x: Any) -> Tensor:
+    rows: Tensor = x.unsqueeze(1) if x.dim() == 1 else x
+    return rows.cpu()
+
+
+def _edge_features(graphs: Sequence[Any]) -> Tensor | None:
+    """Those of all edges, one row each, if the graphs have them."""
+    features: list[Any] = [getattr(graph, "edge_attr", None) for graph in graphs]
+    known = [edge_attr is not None for edge_attr in features]
+    if not any(known):
+        return None
+    if not all(known):
+        raise InputError(f"Graph {known.index(False)} has no edge_attr, others have. Hint: the same for all graphs")
+    for number, (graph, edge_attr) in enumerate(zip(graphs, features, strict=True)):
+        if len(edge_attr) != graph.edge_index.shape[1]:
+            raise ShapeError(
+                f"Graph {number} has {graph.edge_index.shape[1]} edges and {len(edge_attr)} rows of edge_attr. "
+                "Hint: one row for every column of edge_index, both directions of an edge counted"
+            )
+    widths = {tuple(edge_attr.shape[1:]) for edge_attr in features if len(edge_attr)}
+    if len(widths) > 1:
+        raise ShapeError(f"edge_attr must have the same columns in all graphs, got {sorted(widths)}")
+    kept = [_rows(edge_attr) for edge_attr in features if len(edge_attr)]
+    return torch.cat(kept) if kept else _rows(features[0])
+
+
+def _computed(
+    graphs: Sequence[Any], how: Preparation, jobs: int, tell: OnProgress
+) -> Iterator[list[tuple[Tensor, ...]]]:
+    """The tensors of all graphs, some graphs at a time, in order."""
+    portions = [range(start, min(start + _PORTION, len(graphs))) for start in range(0, len(graphs), _PORTION)]
+    if jobs == 1:
+        found = (_of_portion(how, [graphs[i] for i in portion], portion.start) for portion in portions)
+        yield from _told(found, portions, tell)
+        return
+    if not isinstance(how.operator, str):
+        raise InputError("A function as shift operator stays in its own process. Hint: jobs=1")
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(_of_portion, how, [graphs[i] for i in p], p.start) for p in portions]
+        yield from _told((future.result() for future in futures), portions, tell)
+
+
+def _told(
+    found: Iterator[list[tuple[Tensor, ...]]], portions: list[range], tell: OnProgress
+) -> Iterator[list[tuple[Tensor, ...]]]:
+    for tensors, portion in zip(found, portions, strict=True):
+        tell(portion.stop, portions[-1].stop)
+        yield tensors
+
+
+def _of_portion(how: Preparation, graphs: list[Any], first: int) -> list[tuple[Tensor, ...]]:
+    return [how.tensors(graph, number) for number, graph in enumerate(graphs, first)]
+
+
+def _joined(portions: Iterator[list[tuple[Tensor, ...]]]) -> tuple[Tensor, ...]:
+    walks, basis, sizes, ranks = zip(*(one for portion in portions for one in portion), strict=True)
+    return torch.cat(walks), torch.cat(basis), torch.cat(sizes), torch.cat(ranks)
+
+
+def _bar() -> OnProgress:
+    begin = time.perf_counter()
+
+    def tell(done: int, total: int) -> None:
+        left = (time.perf_counter() - begin) * (total - done) / done
+        filled = "#" * (30 * done // total)
+        end = "\n" if done == total else ""
+        print(f"\rgraphs [{filled:<30}] {done}/{total}, {left:.0f} s left ", end=end, file=sys.stderr, flush=True)
+
+    return tell
