@@ -136,6 +136,7 @@ RENAMES = Renames(
         **{table: {name: f"{name} (paper)" for name in ADAPTIVE} for table in CLOUDS},
         "cifar": {"Truncation canonicalization": "Truncation canonicalization (paper)"},
         "rotated-mnist": {"AC-CNN (retrained)": "AC-CNN (paper)"},
+        "nodes": {"GCN (4 layers, BatchNorm, residuals)": "GCN (normalised and residual)"},
     },
 )
 

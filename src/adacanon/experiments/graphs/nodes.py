@@ -25,7 +25,7 @@ ROWS = (
     Row("GAT", "baseline", "gat", settings={"hidden": 64, "heads": 8, "dropout": 0.6, "learning_rate": 0.005}),
     Row("ChebNet", "baseline", "chebnet", settings={"hidden": 64, "layers": 2, "order": 8, "dropout": 0.5}),
     Row(
-        "GCN (4 layers, BatchNorm, residuals)",
+        "GCN (normalised and residual)",
         "baseline",
         "residual gcn",
         settings={"hidden": 64, "layers": 4, "dropout": 0.5},
