@@ -26,8 +26,7 @@ def proper_eigenvectors(matrices: Tensor) -> Tensor:
         >>> proper_eigenvectors(torch.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0]])).abs().int().tolist()
         [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
     """
-    largest = matrices.abs().amax((-2, -1), keepdim=True)
-    matrices = matrices / largest.clamp(min=torch.finfo(matrices.dtype).tiny)  # squares of tiny numbers would be zero
+    matrices = matrices / _or_one(matrices.abs().amax((-2, -1), keepdim=True))  # squares of tiny numbers would be zero
     start = matrices, torch.eye(3, dtype=matrices.dtype, device=matrices.device).repeat(*matrices.shape[:-2], 1, 1)
     diagonal, vectors = _after_all_turns(start, planes().to(matrices).repeat(SWEEPS, 1, 1, 1))
     order = diagonal.diagonal(dim1=-2, dim2=-1).argsort(-1)
@@ -59,12 +58,17 @@ def _turned(state: State, step: Tensor) -> State:
     """
     (matrices, vectors), (plane, quarter, difference) = state, step.unbind(0)
     twice, gap = (matrices * quarter.abs()).sum((-2, -1)), (matrices * difference).sum((-2, -1))
-    bottom = (gap.abs() + (gap.square() + twice.square()).sqrt()).clamp(min=torch.finfo(gap.dtype).tiny)
+    bottom = _or_one(gap.abs() + (gap.square() + twice.square()).sqrt())
     tangent = torch.where(gap < 0, -twice, twice) / bottom
     cosine = (1 + tangent.square()).rsqrt()[..., None, None]
     turn = torch.eye(3, dtype=plane.dtype, device=plane.device) - plane
     turn = turn + cosine * (plane + tangent[..., None, None] * quarter)
     return turn.mT @ matrices @ turn, vectors @ turn
+
+
+def _or_one(divisor: Tensor) -> Tensor:
+    """One where there is nothing to divide. Not the smallest number: runtimes may hold it in float32, where it is 0."""
+    return torch.where(divisor > 0, divisor, torch.ones_like(divisor))
 
 
 def _projection(p: int, q: int) -> list[list[float]]:
