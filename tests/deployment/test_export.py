@@ -264,6 +264,13 @@ class TestRefusals:
             adacanon.export(model, inputs(), tmp_path / "model.onnx", tolerance=0)
         assert list(tmp_path.iterdir()) == []
 
+    def test_an_earlier_file_stays_if_the_new_one_differs(self, tmp_path: Path) -> None:
+        model, inputs = MODELS["images, quarter turns"]
+        (tmp_path / "model.onnx").write_text("an earlier model")
+        with pytest.raises(ExportError, match="nothing was written"):
+            adacanon.export(model, inputs(), tmp_path / "model.onnx", tolerance=0)
+        assert (tmp_path / "model.onnx").read_text() == "an earlier model"
+
     def test_graphs_whose_spaces_follow_from_each_of_them(self, tmp_path: Path) -> None:
         path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         model = anlsf(BandRotations(dyadic(4), rows=2), channels=3, classes=2, search=RandomSearch(3))

@@ -76,7 +76,7 @@ def candidates_of(model: Canonicalized, landscape: Landscape) -> nn.Module:
     if type(search) is AnchoredSearch and search.steps == 0:
         return _moving(model.family, search, landscape, generator)
     raise InputError(
-        f"{search!r} cannot be exported, because what it evaluates depends on what it has seen before. "
+        f"{search!r} cannot be exported: its candidates are no fixed set, nor one that follows from the input alone. "
         f"Hint: {CAN_BE_EXPORTED} can be"
     )
 

@@ -1,5 +1,6 @@
 """Export of a model to a file, checked against the model."""
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +18,7 @@ from adacanon.deployment.formats import Format, format_of
 from adacanon.deployment.program import Program, SomeForms
 from adacanon.deployment.traced import as_module, quietly, traced, two_or_more
 from adacanon.errors import ExportError, InputError
+from adacanon.files import write_whole
 
 AT_A_TIME = 4
 """Candidates that go through the network together: for one input nearly as fast as all of them, for many inputs the
@@ -63,7 +65,7 @@ def export(
         example: a batch as the model takes it. Sizes other than that of the batch are those of the example.
         at_a_time: candidates of an input that go through the network together, at most.
         tolerance: largest difference between the answers of file and model, relative to the largest answer if that is
-            above 1. A file that differs more is not kept.
+            above 1. If it is larger, nothing is written, and a file that was there stays.
 
     Example:
         >>> import tempfile
@@ -88,12 +90,11 @@ def export(
         program, count = program_of(model, two_or_more(example), at_a_time=at_a_time)
         names = _input_names(example)
         output = "answers" if model.prior.shared else "scores"
-        form.write(program, path, names, output, about=repr(model))
-        try:
-            difference = _largest_difference(form, path, example, expected, tolerance)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+        with tempfile.TemporaryDirectory() as folder:  # a file that is there already stays until this one is right
+            trial = Path(folder) / path.name
+            form.write(program, trial, names, output, about=repr(model))
+            difference = _largest_difference(form, trial, example, expected, tolerance)
+            write_whole(path, trial.read_bytes())
     return Exported(path, tuple(names), output, count, difference)
 
 
@@ -126,7 +127,7 @@ def _largest_difference(form: Format, path: Path, example: Any, expected: Tensor
     if not difference <= allowed:
         raise ExportError(
             f"Answers of {path.name} differ from those of the model by {difference:.2g} on the example, more than "
-            f"{allowed:.2g}; the file was removed. Hint: inputs with axes of their own, and a network without random "
+            f"{allowed:.2g}; nothing was written. Hint: inputs with axes of their own, and a network without random "
             "numbers in evaluation mode; tolerance= for what you can accept"
         )
     return difference

@@ -13,7 +13,6 @@ from adacanon.core.pytree import Tree, tensors
 from adacanon.deployment.traced import quietly
 from adacanon.errors import ExportError, UnknownNameError
 from adacanon.extras import optional
-from adacanon.files import write_whole
 
 OPSET = 18
 """Of ONNX. Later ones are made of it by conversion, which leaves out what is inside loops."""
@@ -43,7 +42,7 @@ class PT2(Format):
         content = io.BytesIO()
         with quietly():
             torch.export.save(program, content, extra_files={"adacanon.txt": about})
-        write_whole(path, content.getbuffer())
+        path.write_bytes(content.getbuffer())
 
     def run(self, path: Path, g: Tree) -> Tensor:
         with quietly(), torch.no_grad():
@@ -63,7 +62,7 @@ class ONNX(Format):
             common.ClearMetadataAndDocStringPass()(model)  # it names files of this machine
             common.RemoveUnusedNodesPass()(model)
         model.metadata_props["adacanon"] = about
-        write_whole(path, onnx_ir.to_proto(model).SerializeToString())
+        path.write_bytes(onnx_ir.to_proto(model).SerializeToString())
 
     def run(self, path: Path, g: Tree) -> Tensor:
         with optional("Checking ONNX files"):

@@ -80,5 +80,5 @@ class AnchoredSearch(CandidateSearch):
 def composed(space: Space, block: Tree, anchors: Tree) -> Tree:
     """Every draw (count, batch, *point) after every anchor (batch, anchors, *point)."""
     before = map_tensors(lambda leaf: leaf.transpose(0, 1), anchors)
-    composed = space.compose(map_tensors(lambda leaf: leaf.unsqueeze(1), block), before)
-    return map_tensors(lambda leaf: leaf.flatten(0, 1), composed)
+    both = space.compose(map_tensors(lambda leaf: leaf.unsqueeze(1), block), before)
+    return map_tensors(lambda leaf: leaf.flatten(0, 1), both)
