@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data
 from adacanon import Objective, one_vs_rest
 from adacanon.baselines.graphs import GraphEncoder
 from adacanon.errors import InputError, ShapeError, UnknownNameError
-from adacanon.graphs import ANLSFReadout, CategoryEmbedding, dyadic, prepared_graphs
+from adacanon.graphs import ANLSFReadout, CategoryEmbedding, dyadic, eigensolver_cost, lowest_bands, prepared_graphs
 from adacanon.graphs.band_frames import band_frames, return_probabilities
 from adacanon.graphs.category_embedding import one_hot_columns
 from adacanon.graphs.eigenbases import permuted, redrawn_in_bands, redrawn_in_eigenspaces
@@ -79,6 +79,29 @@ class TestCategories:
             CategoryEmbedding((4, 3), 5)(torch.tensor([[0, 1, 2]]))
         with pytest.raises(InputError, match="needs a column"):
             CategoryEmbedding((), 5)
+
+
+class TestLargeGraphs:
+    def test_only_the_bands_that_are_used_are_computed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As for all other models on graphs of more than 2,000 nodes."""
+        graph = path(2100)
+        monkeypatch.setattr(sys.modules[prepared_graphs.__module__], "decompose", None)  # would fail if called
+        bands = lowest_bands(graph, 6, bands=2, cache=False)
+        found = prepared_graphs([graph], bands, walk_steps=2, cache=False)
+        assert int(found.sizes.sum()) == 6
+        assert found.signals.shape == (2100, 3)
+
+    def test_a_size_that_does_not_fit_is_refused_before_it_is_tried(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(eigensolver_cost, "memory_bytes", lambda: 2**20)
+        with pytest.raises(InputError, match=r"All eigenvectors of 2100 nodes need .* lowest_bands"):
+            prepared_graphs([path(2100)], dyadic(6), cache=False)
+
+
+def path(nodes: int) -> Data:
+    """A path with a feature that is one at every node."""
+    number = torch.arange(nodes)
+    edges = torch.stack([torch.cat([number[:-1], number[1:]]), torch.cat([number[1:], number[:-1]])])
+    return Data(x=torch.ones(nodes, 1), edge_index=edges)
 
 
 class TestPreparation:

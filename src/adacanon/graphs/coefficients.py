@@ -126,7 +126,7 @@ def spectra_and_signals(
     if len(channels) != 1:
         raise ShapeError(f"All graphs must have the same number of node features, got {sorted(channels)}")
     found = dict[int, Spectrum]()
-    small = [index for index, graph in enumerate(graphs) if not _in_part(graph, partition)]
+    small = [index for index, graph in enumerate(graphs) if not in_part(graph, partition)]
     operators = [_operator(graphs[index], index, operator) for index in small]
     found |= zip(small, spectra(operators, cache=cache), strict=True)
     for index in (index for index in range(len(graphs)) if index not in found):
@@ -265,7 +265,8 @@ def node_signal(graph: Any, index: int) -> Tensor:
     return x
 
 
-def _in_part(graph: Any, partition: Partition | None) -> bool:
+def in_part(graph: Any, partition: Partition | None) -> bool:
+    """Whether only the eigenpairs in the bands are computed: the graph is large, and the bands are not all there is."""
     return partition is not None and partition.partial and node_count(graph) > DENSE_NODES
 
 

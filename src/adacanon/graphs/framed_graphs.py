@@ -137,13 +137,15 @@ def encoder_signals(graph: Any, walk_steps: int) -> Tensor:
     walk is back after 1, ..., ``walk_steps`` steps.
     """
     features = graph.x.cpu().to(torch.get_default_dtype())
-    large = node_count(graph) > DENSE_NODES
-    walks = (
-        return_probabilities_in_blocks(sparse_shift(graph), walk_steps)
-        if large
-        else return_probabilities(shift_matrix(graph), walk_steps)
-    )
+    walks = walk_probabilities(graph, walk_steps)
     return torch.cat([structural_signals(features, graph.edge_index.cpu()), walks.to(features)], dim=1)
+
+
+def walk_probabilities(graph: Any, steps: int) -> Tensor:
+    """That a random walk is back after 1, ..., ``steps`` steps, (nodes, steps), in memory linear in large graphs."""
+    if node_count(graph) > DENSE_NODES:
+        return return_probabilities_in_blocks(sparse_shift(graph), steps)
+    return return_probabilities(shift_matrix(graph), steps)
 
 
 def signal_count(channels: int, walk_steps: int) -> int:

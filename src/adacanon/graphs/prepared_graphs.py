@@ -13,14 +13,16 @@ from torch import Tensor
 
 from adacanon.core.arguments import whole_number
 from adacanon.errors import InputError, ShapeError
-from adacanon.graphs.band_frames import BandFrames, band_frames_of, return_probabilities
+from adacanon.graphs.band_frames import BandFrames, band_frames_of
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.category_embedding import one_hot_columns
 from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
-from adacanon.graphs.coefficients import list_of_graphs, node_signal
-from adacanon.graphs.framed_graphs import FramedGraphs
-from adacanon.graphs.shift_operators import ShiftOperator, shift_matrix
-from adacanon.graphs.spectra import decompose
+from adacanon.graphs.coefficients import in_part, list_of_graphs, node_signal
+from adacanon.graphs.eigensolver_cost import announce_dense
+from adacanon.graphs.framed_graphs import FramedGraphs, walk_probabilities
+from adacanon.graphs.partial_spectra import partial_spectrum
+from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
+from adacanon.graphs.spectra import Spectrum, decompose
 from adacanon.notices import warn_of_unread_features
 
 OnProgress = Callable[[int, int], None]
@@ -54,14 +56,20 @@ class Preparation:
     def tensors(self, graph: Any, number: int) -> tuple[Tensor, ...]:
         """Return probabilities (nodes, steps), and basis, sizes and ranks of the frames of one graph."""
         try:
-            spectrum = decompose(shift_matrix(graph, self.operator))
+            spectrum = self._spectrum(graph)
             signal = self._signal(graph, number)
             frames = band_frames_of([(spectrum, signal)], [graph.edge_index], self.partition, width=self.frame_width)
-            walks = return_probabilities(shift_matrix(graph), self.walk_steps)
+            walks = walk_probabilities(graph, self.walk_steps)
         except (InputError, ShapeError) as error:
             error.add_note(f"in graph {number}")
             raise
         return walks.float(), frames.basis, frames.sizes, frames.ranks
+
+    def _spectrum(self, graph: Any) -> Spectrum:
+        if in_part(graph, self.partition):
+            return partial_spectrum(graph, within=self.partition.reach, operator=self.operator)
+        announce_dense(node_count(graph))
+        return decompose(shift_matrix(graph, self.operator))
 
     def _signal(self, graph: Any, number: int) -> Tensor:
         """What the frames are made of: node features, or zeros and ones for their categories."""
