@@ -11,6 +11,8 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where derived and fetched files go: ``ADACANON_CACHE``, or adacanon's folder in the user's cache."""
-    default = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "adacanon"
-    return Path(os.environ.get("ADACANON_CACHE", default))
+    """Where derived and fetched files go: ``ADACANON_CACHE``, or adacanon's folder in the user's cache. An empty
+    variable counts as one that is not set.
+    """
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adacanon"
+    return Path(os.environ.get("ADACANON_CACHE") or default)

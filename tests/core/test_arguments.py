@@ -20,9 +20,11 @@ from adacanon import (
     SubsetSearch,
     Temperature,
     WithMemory,
+    cross_entropy,
+    one_vs_rest,
 )
 from adacanon.errors import AdacanonError, InputError
-from adacanon.graphs import BandRotations, NodeRotations, SpectralMLP, dyadic, uniform
+from adacanon.graphs import BandRotations, NodeRotations, Partition, SpectralMLP, dyadic, uniform
 from adacanon.images import AffineMaps, Dilations, Shears, Translations, Truncations, Windows
 from adacanon.maximizers import Calibration, ClimbStage, CompareStage
 from adacanon.points import AxisRotations, Isometries, Rotations
@@ -99,6 +101,25 @@ class TestWholeNumbers:
             assert repr(make(kind(3))) == repr(make(3))
 
 
+ENDLESS = [
+    "RandomSearch candidates",
+    "GridSearch candidates",
+    "SampleAndRefine candidates",
+    "SampleAndRefine steps",
+    "AnchoredSearch candidates",
+    "AnchoredSearch steps",
+    "SubsetSearch candidates",
+    "Restarts times",
+]
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_search_that_would_not_end_is_refused(name: str) -> None:
+    owner, argument = name.split()
+    with pytest.raises(InputError, match=f"^{owner} expects {argument} to be at most 1,000,000,000, got 1,0"):
+        WHOLE[name][0](10**12)
+
+
 NUMBERS: dict[str, Make] = {
     "SampleAndRefine step_size": lambda x: SampleAndRefine(step_size=x),
     "CoarseToFine step_size": lambda x: CoarseToFine(step_size=x),
@@ -166,6 +187,24 @@ def test_an_empty_thing_is_no_prior(part: Any) -> None:
 def test_a_budget_is_at_least_one_evaluation(budget: Any) -> None:
     with pytest.raises(AdacanonError, match="expects budget to be a number, at least 1, got "):
         model()(torch.randn(2, 4, 3), budget=budget)
+
+
+def test_a_budget_is_finite() -> None:
+    with pytest.raises(InputError, match="a finite budget, got inf"):
+        model()(torch.randn(2, 4, 3), budget=math.inf)
+
+
+@pytest.mark.parametrize("loss", [cross_entropy, one_vs_rest])
+@pytest.mark.parametrize("targets", [None, "cat", [[0], [0, 1]]], ids=repr)
+def test_targets_that_are_no_tensor_are_refused(loss: Callable[..., Any], targets: Any) -> None:
+    with pytest.raises(InputError, match="A loss of class scores expects a tensor of targets, got "):
+        loss(torch.zeros(2, 3), targets)
+
+
+@pytest.mark.parametrize("boundaries", [(0.0, math.nan, 2.0), (math.nan, 1.0), (0.0, math.inf), (1.0,), (0.0, 0.0)])
+def test_boundaries_of_bands_are_finite_and_increase(boundaries: tuple[float, ...]) -> None:
+    with pytest.raises(InputError, match="Band boundaries must be finite and increase"):
+        Partition(boundaries)
 
 
 def test_rows_of_bands_may_be_a_list() -> None:

@@ -6,8 +6,13 @@ from typing import Any
 
 from adacanon.errors import InputError
 
+MOST = 10**9
+"""More candidates, steps or repetitions than this cannot be meant: a search over them would not end."""
 
-def whole_number(owner: str, name: str, value: Any, *, least: int | None = None, hint: str = "") -> int:
+
+def whole_number(
+    owner: str, name: str, value: Any, *, least: int | None = None, most: int | None = None, hint: str = ""
+) -> int:
     """An argument as an int.
 
     Args:
@@ -15,6 +20,7 @@ def whole_number(owner: str, name: str, value: Any, *, least: int | None = None,
         name: of the argument.
         value: what was given. 2.0 is refused too: who computes a number of things by a division rounds it on purpose.
         least: the smallest value that means something; None for any.
+        most: the largest one.
         hint: what to give instead.
 
     Example:
@@ -27,6 +33,8 @@ def whole_number(owner: str, name: str, value: Any, *, least: int | None = None,
     if number is None or (least is not None and number < least):
         bound = "" if least is None else f", at least {least}"
         raise InputError(f"{owner} expects {name} to be a whole number{bound}, got {value!r}{_hinted(hint)}")
+    if most is not None and number > most:
+        raise InputError(f"{owner} expects {name} to be at most {most:,}, got {number:,}{_hinted(hint)}")
     return number
 
 
@@ -46,7 +54,9 @@ def real_number(owner: str, name: str, value: Any, *, least: float = -math.inf, 
     return number
 
 
-def set_whole_numbers(record: Any, *names: str, least: int, optional: bool = False, hint: str = "") -> None:
+def set_whole_numbers(
+    record: Any, *names: str, least: int, most: int | None = None, optional: bool = False, hint: str = ""
+) -> None:
     """Check fields of a dataclass, frozen or not, and keep them as ints; None is left alone where they are optional.
 
     Example:
@@ -58,7 +68,7 @@ def set_whole_numbers(record: Any, *names: str, least: int, optional: bool = Fal
     for name in names:
         value = getattr(record, name)
         if not (optional and value is None):
-            number = whole_number(type(record).__name__, name, value, least=least, hint=hint)
+            number = whole_number(type(record).__name__, name, value, least=least, most=most, hint=hint)
             object.__setattr__(record, name, number)
 
 

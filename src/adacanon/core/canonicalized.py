@@ -1,5 +1,6 @@
 """The adaptively canonicalized network :math:`f \\circ \\rho_f`."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -387,4 +388,8 @@ def _search_state(*maximizers: Maximizer | None) -> list[nn.Module]:
 
 def _with_budget(search: Maximizer, budget: float, landscape: Landscape) -> Maximizer:
     budget = real_number("Canonicalized", "budget", budget, least=1, hint="evaluations of the network per input")
+    if math.isinf(budget):
+        raise InputError(
+            "Canonicalized expects a finite budget, got inf. Hint: leave it out, and the whole search is done"
+        )
     return search.with_budget(budget, landscape)

@@ -1,6 +1,7 @@
 """Losses of canonicalized scores: one-vs-rest (paper: appendix "One vs. Rest Classifiers") and cross-entropy."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,6 +49,7 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
         >>> cross_entropy(torch.zeros(4, 2), torch.tensor([0, 1, 1, 0]))
         tensor(0.6931)
     """
+    targets = _as_tensor(targets, logits)
     if logits.dim() == 2 and (targets.dim() > 1 or logits.shape[1] == 1):
         raise ShapeError(
             f"Cross-entropy expects at least two classes and one class index per input, got scores of shape "
@@ -89,7 +91,7 @@ def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     """Binary labels and which of them are known, both (batch, classes)."""
     if logits.dim() != 2 or logits.shape[0] == 0:
         raise ShapeError(f"A loss of class scores expects logits of shape (batch, classes), got {tuple(logits.shape)}")
-    targets = torch.as_tensor(targets, device=logits.device)
+    targets = _as_tensor(targets, logits)
     if targets.dim() == 1 and logits.shape[1] == 1:
         targets = targets.unsqueeze(1)
     if targets.dim() == 1 and targets.shape[0] == logits.shape[0]:
@@ -111,6 +113,13 @@ def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
             "for missing labels NaN"
         )
     return labels, known
+
+
+def _as_tensor(targets: Any, logits: Tensor) -> Tensor:
+    try:
+        return torch.as_tensor(targets, device=logits.device)
+    except (TypeError, ValueError, RuntimeError) as error:  # None, text, lists of unequal lengths
+        raise InputError(f"A loss of class scores expects a tensor of targets, got {targets!r}") from error
 
 
 def _warn_of_signs(targets: Tensor) -> None:

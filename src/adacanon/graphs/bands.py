@@ -1,6 +1,8 @@
 """Partitions of the spectrum into bands (paper: appendix "Band Partition and Band-Preserving Eigenbasis Ambiguity")."""
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -33,8 +35,9 @@ class Partition:
     partial: bool = False
 
     def __post_init__(self) -> None:
-        if len(self.boundaries) < 2 or any(a >= b for a, b in zip(self.boundaries, self.boundaries[1:], strict=False)):
-            raise InputError(f"Band boundaries must increase, two of them at least, got {self.boundaries}")
+        pairs = list(pairwise(self.boundaries))
+        if not pairs or not all(-math.inf < a < b < math.inf for a, b in pairs):  # NaN is not below anything
+            raise InputError(f"Band boundaries must be finite and increase, two at least, got {self.boundaries}")
 
     @property
     def bands(self) -> int:

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, get_args
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import set_real_numbers, set_whole_numbers
+from adacanon.core.arguments import MOST, set_real_numbers, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult
 from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
@@ -29,7 +29,7 @@ class Climbing(Protocol):
 
 def check_ascent(climbing: Climbing, method: str = "riemannian") -> None:
     """Refuse settings that mean nothing."""
-    set_whole_numbers(climbing, "steps", least=0)
+    set_whole_numbers(climbing, "steps", least=0, most=MOST)
     set_real_numbers(climbing, "step_size")
     if not 0 < climbing.step_size < math.inf or method not in get_args(Method):
         raise InputError(

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 import torch
 
-from adacanon.core.arguments import set_whole_numbers
+from adacanon.core.arguments import MOST, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, slice_rows, tensors
 from adacanon.core.space import candidates
@@ -33,7 +33,7 @@ class GridSearch(CandidateSearch):
 
     def __post_init__(self) -> None:
         hint = "GridSearch(points=rotation_group('cube')) for points of your own"
-        set_whole_numbers(self, "candidates", least=1, optional=True, hint=hint)
+        set_whole_numbers(self, "candidates", least=1, most=MOST, optional=True, hint=hint)
         if self.points is not None and not tensors(self.points):
             raise InputError(f"GridSearch takes points as tensors, got {type(self.points).__name__}. Hint: {hint}")
 

@@ -7,7 +7,7 @@ from functools import reduce
 import torch
 from torch import nn
 
-from adacanon.core.arguments import set_whole_numbers
+from adacanon.core.arguments import MOST, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
 from adacanon.maximizers.selection import better
@@ -30,7 +30,7 @@ class Restarts(Maximizer):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "search", as_maximizer(self.search))
-        set_whole_numbers(self, "times", least=1)
+        set_whole_numbers(self, "times", least=1, most=MOST)
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         runs = (self.search.maximize(landscape, generator=generator) for _ in range(self.times))

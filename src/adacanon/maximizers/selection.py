@@ -8,7 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import set_whole_numbers
+from adacanon.core.arguments import MOST, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where
@@ -53,7 +53,7 @@ def check_candidates(owner: Maximizer, search: object) -> CandidateSearch:
 
 def check_count(search: Maximizer) -> None:
     """Refuse a number of candidates that is none."""
-    set_whole_numbers(search, "candidates", least=1, hint="candidates=50")
+    set_whole_numbers(search, "candidates", least=1, most=MOST, hint="candidates=50")
 
 
 def draws(landscape: Landscape, count: int, generator: torch.Generator) -> Iterator[Tree]:
