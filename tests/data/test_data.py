@@ -44,6 +44,20 @@ def test_a_small_folder_is_read_as_it_is_written(folder: Path) -> None:
     assert read_tu(folder, "TINY").channels == 3
 
 
+def test_every_column_of_node_labels_is_read(folder: Path) -> None:
+    (folder / "TINY_node_labels.txt").write_text("3, 0\n7, 0\n3, 1\n3, 0\n9, 0\n")
+    x = torch.cat([graph.x for graph in read_tu(folder, "TINY").graphs])
+    assert x[:, :3].argmax(1).tolist() == [0, 1, 0, 0, 2]
+    assert x[:, 3:].argmax(1).tolist() == [0, 0, 1, 0, 0]
+    assert x.sum(1).tolist() == [2.0] * 5
+
+
+def test_attributes_that_are_infinite_in_float32_are_refused(folder: Path) -> None:
+    (folder / "TINY_node_attributes.txt").write_text("1e39, 1\n1, 2\n2, 3\n3, 4\n4, 5\n")
+    with pytest.raises(DataError, match="finite in float32, 1 are not"):
+        read_tu(folder, "TINY", features="attributes")
+
+
 def test_without_node_labels_the_feature_is_constant(folder: Path) -> None:
     (folder / "TINY_node_labels.txt").unlink()
     assert read_tu(folder, "TINY").graphs[1].x.tolist() == [[1], [1]]
@@ -83,7 +97,10 @@ def test_statistics_fetch_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         ("A", "1, 2, 3\n", r"expected two node ids per line, got 3"),
         ("graph_labels", "1\n", r"graphs 1..1 in order.*got 2 graphs"),
         ("graph_indicator", "1\n2\n1\n2\n2\n", r"in order"),
-        ("graph_indicator", "1\n1.5\n2\n2\n2\n", r"one whole number per line"),
+        ("graph_indicator", "1\n1.5\n2\n2\n2\n", r"line 2: expected whole numbers, got 1\.5"),
+        ("A", "1, 2\n2, 1.9\n", r"A\.txt, line 2: expected whole numbers, got 1\.9"),
+        ("A", "1, 2\n2, 1e300\n", r"A\.txt, line 2: expected whole numbers, got 1e\+300"),
+        ("node_labels", "3\n7\n3\n3\n0.4\n", r"node_labels\.txt, line 5: expected whole numbers, got 0\.4"),
         ("node_labels", "1\n2\n", r"each of the 5 nodes, got 2"),
         ("node_attributes", "1\nnan\n1\n1\n1\n", r"must be finite, 1 are not"),
     ],

@@ -1,5 +1,6 @@
 """Labelled images and clouds from folders and files, and what is refused."""
 
+import os
 import struct
 from pathlib import Path
 
@@ -103,6 +104,12 @@ class TestFolder:
         picture(tmp_path / "a" / "good.png")
         (tmp_path / "a" / "torn.png").write_bytes((tmp_path / "a" / "good.png").read_bytes()[:40])
         with pytest.raises(DataError, match=r"torn\.png cannot be read as an image"):
+            load_labelled(tmp_path)
+
+    def test_a_pipe_is_refused_and_not_waited_for(self, tmp_path: Path) -> None:
+        (tmp_path / "cat").mkdir()
+        os.mkfifo(tmp_path / "cat" / "one.png")
+        with pytest.raises(DataError, match=r"one\.png is neither a file nor a folder"):
             load_labelled(tmp_path)
 
     def test_a_folder_without_images_is_refused(self, tmp_path: Path) -> None:

@@ -47,7 +47,11 @@ def _is_class(place: Path) -> bool:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.suffix.lower() in (*SUFFIXES, *READERS))
+    named = [place for place in folder.rglob("*") if place.suffix.lower() in (*SUFFIXES, *READERS)]
+    for place in named:
+        if not place.is_file() and not place.is_dir():  # reading a pipe would wait forever
+            raise DataError(f"{place} is neither a file nor a folder. Hint: a broken link or a pipe? Move it away")
+    return sorted(place for place in named if place.is_file())
 
 
 def _kind_of(folder: Path, files: Sequence[Path]) -> str:

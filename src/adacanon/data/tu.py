@@ -178,9 +178,18 @@ def _numbers(file: Path, *, rows: int | None = None) -> np.ndarray:
 
 def _integers(file: Path) -> np.ndarray:
     values = _numbers(file)
-    if values.shape[1] != 1 or not np.array_equal(values, np.round(values)):
+    if values.shape[1] != 1:
         raise DataError(f"{file}: expected one whole number per line, got rows of {values.shape[1]} values")
-    return values[:, 0].astype(np.int64)
+    return _whole(file, values)[:, 0]
+
+
+def _whole(file: Path, values: np.ndarray) -> np.ndarray:
+    """The numbers as integers; 1.9, NaN, and what is too large to be exact are refused."""
+    whole = (np.abs(values) < 2**53) & (values == np.round(values))
+    if not whole.all():
+        line, column = np.argwhere(~whole)[0]
+        raise DataError(f"{file}, line {line + 1}: expected whole numbers, got {values[line, column]:g}")
+    return values.astype(np.int64)
 
 
 def _check_indicator(file: Path, indicator: np.ndarray, graphs: int) -> None:
@@ -198,7 +207,7 @@ def _edges(file: Path, indicator: np.ndarray) -> np.ndarray:
     edges = _numbers(file)
     if edges.shape[1] != 2:
         raise DataError(f"{file}: expected two node ids per line, got {edges.shape[1]}")
-    edges = edges.astype(np.int64).T - 1
+    edges = _whole(file, edges).T - 1
     if edges.min() < 0 or edges.max() >= len(indicator):
         raise DataError(f"{file}: node ids must lie in 1..{len(indicator)}, got {edges.min() + 1}..{edges.max() + 1}")
     across = indicator[edges[0]] != indicator[edges[1]]
@@ -210,12 +219,13 @@ def _edges(file: Path, indicator: np.ndarray) -> np.ndarray:
 def _node_features(folder: Path, name: str, nodes: int, features: Features) -> np.ndarray:
     """One-hot labels, a constant if there are none, and the attributes if asked for."""
     label_file, attribute_file = folder / f"{name}_node_labels.txt", folder / f"{name}_node_attributes.txt"
-    parts = [_one_hot(_rows(label_file, nodes)) if label_file.exists() else np.ones((nodes, 1))]
+    parts = [_one_hot(label_file, nodes) if label_file.exists() else np.ones((nodes, 1))]
     if features == "attributes" and attribute_file.exists():
         parts.append(_rows(attribute_file, nodes))
     x = np.concatenate(parts, axis=1)
-    if not np.isfinite(x).all():
-        raise DataError(f"{folder}: node features must be finite, {int((~np.isfinite(x)).sum())} are not")
+    infinite = ~(np.abs(x) <= np.finfo(np.float32).max)  # networks read them as float32
+    if infinite.any():
+        raise DataError(f"{folder}: node features must be finite in float32, {int(infinite.sum())} are not")
     return x
 
 
@@ -226,9 +236,10 @@ def _rows(file: Path, nodes: int) -> np.ndarray:
     return values
 
 
-def _one_hot(labels: np.ndarray) -> np.ndarray:
-    _, index = np.unique(labels[:, 0], return_inverse=True)
-    return np.eye(index.max() + 1)[index]
+def _one_hot(file: Path, nodes: int) -> np.ndarray:
+    """Every column of labels has channels of its own."""
+    indices = [np.unique(column, return_inverse=True)[1] for column in _whole(file, _rows(file, nodes)).T]
+    return np.concatenate([np.eye(index.max() + 1)[index] for index in indices], axis=1)
 
 
 def _split(x: np.ndarray, edges: np.ndarray, indicator: np.ndarray, y: np.ndarray) -> list[Any]:
