@@ -102,7 +102,7 @@ def test_statistics_fetch_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         ("A", "1, 2\n2, 1e300\n", r"A\.txt, line 2: expected whole numbers, got 1e\+300"),
         ("node_labels", "3\n7\n3\n3\n0.4\n", r"node_labels\.txt, line 5: expected whole numbers, got 0\.4"),
         ("node_labels", "1\n2\n", r"each of the 5 nodes, got 2"),
-        ("node_attributes", "1\nnan\n1\n1\n1\n", r"must be finite, 1 are not"),
+        ("node_attributes", "1\nnan\n1\n1\n1\n", r"must be finite in float32, 1 are not"),
     ],
 )
 def test_malformed_folders_get_an_error_that_names_the_file(
