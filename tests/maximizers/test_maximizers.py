@@ -18,6 +18,7 @@ from adacanon import (
     Restarts,
     SampleAndRefine,
     SubsetSearch,
+    WeightedAnchors,
     WithMemory,
 )
 from adacanon.core import Landscape, Maximizer, SearchResult
@@ -57,6 +58,7 @@ ANCHORED = [
     AnchoredSearch(candidates=12),
     AnchoredSearch(candidates=5, steps=3),
     SubsetSearch(AnchoredSearch(candidates=24), candidates=6),
+    WeightedAnchors(),
 ]
 GRIDS = [
     (GridSearch(candidates=30), rotation_problem()),
