@@ -18,7 +18,6 @@ from adacanon import (
     Restarts,
     SampleAndRefine,
     SubsetSearch,
-    WeightedAnchors,
     WithMemory,
 )
 from adacanon.core import Landscape, Maximizer, SearchResult
@@ -58,7 +57,6 @@ ANCHORED = [
     AnchoredSearch(candidates=12),
     AnchoredSearch(candidates=5, steps=3),
     SubsetSearch(AnchoredSearch(candidates=24), candidates=6),
-    WeightedAnchors(),
 ]
 GRIDS = [
     (GridSearch(candidates=30), rotation_problem()),

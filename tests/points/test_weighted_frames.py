@@ -13,6 +13,7 @@ from adacanon.errors import SpaceError
 from adacanon.families import Composition
 from adacanon.points import Isometries, Rotations
 from adacanon.points.weighted_frames import weighted_frames
+from adacanon.testing import check_maximizer
 
 NOT_DETERMINED = ("one point, repeated", "polygon of 1000 corners")
 SHAPES = [name for name in SYMMETRIC if name not in (*NOT_DETERMINED, "two points", "points on a line")]
@@ -132,3 +133,7 @@ def test_gradients_are_those_of_the_answers() -> None:
 def test_families_without_weighted_anchors_are_refused() -> None:
     with pytest.raises(SpaceError, match="no weighted anchors"):
         Canonicalized(Lively(), Composition(Rotations(), Rotations()), WeightedAnchors())(ordinary())
+
+
+def test_the_search_keeps_the_laws_of_searches() -> None:
+    check_maximizer(WeightedAnchors())
