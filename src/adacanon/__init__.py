@@ -33,6 +33,7 @@ from adacanon.maximizers import (
     Restarts,
     SampleAndRefine,
     SubsetSearch,
+    WeightedAnchors,
     WithMemory,
     fast_training_searches,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "Space",
     "SubsetSearch",
     "Temperature",
+    "WeightedAnchors",
     "WithMemory",
     "cross_entropy",
     "doctor",

@@ -137,6 +137,13 @@ class Family(ABC):
         """
         return None
 
+    def weighted_anchor(self, g: Tree) -> tuple[Tree, Tensor, Tensor] | None:
+        """Transformations (batch, count, *point) that move with the input, their weights (batch, count), which are not
+        negative and sum to 1 over the count, and for which inputs they follow from the input, (batch,); None if there
+        are none. As a measure they change continuously with the input. An anchor of weight zero fills a place.
+        """
+        return None
+
     def coarse(self, g: Tree, size: int) -> Tree | None:
         """Smaller versions of the inputs, of ``size`` points or pixels, or None if there are none.
 

@@ -98,6 +98,13 @@ class Landscape:
         self._checked(self._ranked(outputs, owner), owner)
         return outputs.unflatten(0, (count, self.batch))
 
+    def outputs_of_pairs(self, u: Tree, owner: Tensor) -> Tensor:
+        """The network's outputs (pairs, ...) of a list of pairs, without gradients."""
+        self._count(owner.shape[0])
+        outputs = self._pairs.outputs_of_pairs(u, owner)
+        self._checked(self._ranked(outputs, owner), owner)
+        return outputs
+
     def confidences(self, outputs: Tensor) -> Tensor:
         """What a temperature weighs candidates by, (count, batch, forms), of their outputs (count, batch, ...); from
         outputs with gradients they flow.
@@ -136,6 +143,17 @@ class Landscape:
         if anchors is not None and (determined := self.family.determined(self.g)) is not None:
             self._determined.append(determined)
         return anchors
+
+    def weighted_anchors(self) -> tuple[Tree, Tensor] | None:
+        """Anchors (batch, count, *point) and weights (batch, count) that change continuously with the inputs, or None
+        if the family has none. ``determined`` knows of them as of the others.
+        """
+        found = self.family.weighted_anchor(self.g)
+        if found is None:
+            return None
+        anchors, weights, determined = found
+        self._determined.append(determined)
+        return anchors, weights
 
     @property
     def determined(self) -> Tensor | None:

@@ -42,6 +42,7 @@ class Support:
     Attributes:
         points: (count, batch, *point).
         counts: which of them count, (count, batch); None if all do. A candidate that is there twice counts once.
+            Floating numbers are weights :math:`\\mu_i`; candidates of weight zero are not evaluated.
     """
 
     points: Tree

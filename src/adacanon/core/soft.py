@@ -31,7 +31,7 @@ def soft_maximum(values: Tensor, temperature: Tensor | float, *, counts: Tensor 
         values: (candidates, ..., forms).
         temperature: a number, or one per form.
         counts: which candidates count, of a shape that broadcasts over the leading axes of values, (candidates, ...);
-            all if not given.
+            all if not given. Numbers in place of booleans are weights :math:`\mu_i`, up to a common factor.
 
     Example:
         >>> v = torch.tensor([[0.0], [1.0]])
@@ -61,7 +61,10 @@ def soft_weights(values: Tensor, temperature: Tensor | float, *, counts: Tensor 
     measure = _measure(values, counts)
     counted = values.masked_fill(measure == 0, -math.inf)
     between = torch.where((tau > 0) & tau.isfinite(), tau, 1.0)
-    soft = (counted / between).softmax(0)
+    exponents = counted / between
+    if counts is not None and counts.is_floating_point():
+        exponents = exponents + measure.log()
+    soft = exponents.softmax(0)
     winner = torch.zeros_like(values).scatter_(0, counted.argmax(0, keepdim=True), 1.0)
     return torch.where(tau == 0, winner, torch.where(tau.isinf(), measure, soft))
 
@@ -108,8 +111,8 @@ class RunningSoftMaximum:
         centre = torch.maximum(self.centre, largest)
         safe = torch.where(centre.isfinite(), centre, 0.0)
         old = torch.where(self.centre.isfinite(), ((self.centre - safe) / between).exp(), 0.0)
-        self.sum = self.sum * old + ((v - safe) / between).exp().sum(0)
-        self.total = self.total + torch.where(real > 0, values.double(), 0.0).sum(0)
+        self.sum = self.sum * old + (real * ((v - safe) / between).exp()).sum(0)
+        self.total = self.total + (real * torch.where(real > 0, values.double(), 0.0)).sum(0)
         self.number = self.number + real.double().sum(0)
         self.centre = centre
 
@@ -152,7 +155,7 @@ class RunningBlend:
         c = confidence.double() if self.temperature < math.inf else torch.zeros_like(confidence).double()
         c = c.masked_fill(real == 0, -math.inf).squeeze(2)
         centre = c.amax(0) if self.centre is None else torch.maximum(self.centre, c.amax(0))
-        weights = _powers(c - centre, self.temperature)
+        weights = _powers(c - centre, self.temperature) * real.squeeze(2)
         parts = [answers] if known is None else [answers, known]
         new = [weights.sum(0), *((_spread(weights, part) * part.double()).sum(0) for part in parts)]
         if self.centre is None:

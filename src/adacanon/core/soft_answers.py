@@ -120,7 +120,7 @@ def soft_scores_at_some_forms(
     """
     with model.searching(g, ids, None) as (search, landscape):
         support = _joined(search.support(landscape, generator=generator or model.next_generator()))
-        values = landscape.confidences(landscape.outputs(support.points))
+        values = landscape.confidences(_plain_outputs(landscape, support))
         weights = soft_weights(values, temperature.detach(), counts=support.counts)
         scores = soft_maximum(values, temperature.detach(), counts=support.counts)
         size = (weights * residual(scores)).sum(2).T  # (batch, candidates)
@@ -142,7 +142,7 @@ def best_of_all(ranks: Tensor, support: Support) -> SearchResult:
 
 def best_index(ranks: Tensor, support: Support) -> Tensor:
     """Of the candidates that count, the one of largest value, (batch, forms)."""
-    counted = ranks if support.counts is None else ranks.masked_fill(~support.counts.unsqueeze(2), -torch.inf)
+    counted = ranks if support.counts is None else ranks.masked_fill((support.counts == 0).unsqueeze(2), -torch.inf)
     return counted.argmax(0)
 
 
@@ -151,12 +151,38 @@ def _in_blocks(temperature: Tensor, supports: Iterable[Support], landscape: Land
     if not prior.shared:
         running = RunningSoftMaximum(temperature)
         for support in supports:
-            running.add(landscape(support.points), support.counts)
+            running.add(_ranks(landscape, support), support.counts)
         return prior.scores_of(running.result())
     blend = RunningBlend(temperature)
     for _ in _blending(blend, supports, landscape):
         pass
     return settled(Carried(*blend.result()), landscape.answers).answers
+
+
+def _ranks(landscape: Landscape, support: Support) -> Tensor:
+    """Values (candidates, batch, forms); those of candidates of weight zero are zero, and not evaluated."""
+    if not _weighted(support):
+        return landscape(support.points)
+    index = support.counts.nonzero(as_tuple=True)  # type: ignore[union-attr]
+    scores = landscape.scores(take(support.points, *index), index[1])
+    return scores.new_zeros(*support.counts.shape, scores.shape[1]).index_put(index, scores)  # type: ignore[union-attr]
+
+
+def _plain_outputs(landscape: Landscape, support: Support) -> Tensor:
+    """The network's outputs (candidates, batch, ...), without gradients; those of candidates of weight zero are the
+    ones of the first candidate.
+    """
+    if not _weighted(support):
+        return landscape.outputs(support.points)
+    index = support.counts.nonzero(as_tuple=True)  # type: ignore[union-attr]
+    pairs = landscape.outputs_of_pairs(take(support.points, *index), index[1])
+    first = pairs[[int((index[1] == sample).nonzero()[0]) for sample in range(landscape.batch)]]
+    outputs = first.expand(len(support.counts), *first.shape).clone()  # type: ignore[arg-type]
+    return outputs.index_put(index, pairs)
+
+
+def _weighted(support: Support) -> bool:
+    return support.counts is not None and support.counts.is_floating_point()
 
 
 def _everything(
@@ -166,7 +192,7 @@ def _everything(
     prior = landscape.prior
     if not prior.shared:
         support = _joined(supports)
-        ranks = landscape.confidences(landscape.outputs(support.points))
+        ranks = landscape.confidences(_plain_outputs(landscape, support))
         logits = prior.scores_of(soft_maximum(ranks, temperature, counts=support.counts))
         return support, ranks, prior(logits), Carried(logits)
     blend = RunningBlend(temperature)
@@ -183,7 +209,7 @@ def _blending(
     """Add the answers of all candidates to a blend, a few at a time; of these the confidences and prior values."""
     for support in supports:
         for block in _split(support):
-            outputs = landscape.outputs(block.points)
+            outputs = _plain_outputs(landscape, block)
             confidence, carried = landscape.confidences(outputs), _carried(landscape, block, outputs)
             blend.add(confidence, carried.answers, block.counts, carried.known)
             yield block, confidence, landscape.prior(outputs.flatten(0, 1)).unflatten(0, outputs.shape[:2])

@@ -10,6 +10,7 @@ from adacanon.maximizers.restarts import Restarts
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.maximizers.stages import ClimbStage, CompareStage, Stage
 from adacanon.maximizers.subset import SubsetSearch
+from adacanon.maximizers.weighted_anchors import WeightedAnchors
 from adacanon.maximizers.with_memory import WithMemory
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "SampleAndRefine",
     "Stage",
     "SubsetSearch",
+    "WeightedAnchors",
     "WithMemory",
     "fast_training_searches",
     "successive_halving",

@@ -17,6 +17,7 @@ from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
 from adacanon.points.frames import axes_determined, centred, differ, principal_axes
+from adacanon.points.weighted_frames import weighted_frames
 from adacanon.points.words import turn_in_words
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.orthogonal import Orthogonal
@@ -68,6 +69,10 @@ class Rotations(CloudFamily):
         """See :func:`~adacanon.points.frames.axes_determined`."""
         return axes_determined(coordinates_of(g), mask_of(g))
 
+    def weighted_anchor(self, g: Clouds) -> tuple[Tensor, Tensor, Tensor]:
+        """See :func:`~adacanon.points.weighted_frames.weighted_frames`."""
+        return weighted_frames(coordinates_of(g), mask_of(g))
+
 
 @dataclass(frozen=True, repr=False)
 class Isometries(CloudFamily):
@@ -115,6 +120,11 @@ class Isometries(CloudFamily):
     def determined(self, g: Clouds) -> Tensor:
         """See :func:`~adacanon.points.frames.axes_determined`."""
         return axes_determined(coordinates_of(g), mask_of(g))
+
+    def weighted_anchor(self, g: Clouds) -> tuple[Tensor, Tensor, Tensor]:
+        """The frames of :func:`~adacanon.points.weighted_frames.weighted_frames` and their mirror images."""
+        frames, weights, determined = weighted_frames(coordinates_of(g), mask_of(g))
+        return torch.cat([frames, -frames], 1), torch.cat([weights, weights], 1) / 2, determined
 
 
 @dataclass(frozen=True)
