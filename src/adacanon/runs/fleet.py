@@ -111,9 +111,11 @@ class Fleet:
         return found
 
     def _submitted(self, run: Run) -> "Future[Outcome]":
-        control = TrainingControl(checkpoint_of(run, self.checkpoints), self.checkpoint_every)
+        checkpoint = checkpoint_of(run, self.checkpoints)
         if not self.executor.inside:
-            return self.executor.submit(_attempted, self.training, run, control, self.executor.elsewhere)
+            where = self.executor.elsewhere
+            return self.executor.submit(_attempted, self.training, run, checkpoint, self.checkpoint_every, where)
+        control = TrainingControl(checkpoint, self.checkpoint_every)
         if self.on_epoch is not None:
             control = replace(control, on_epoch=self.on_epoch(run))
         return self.executor.submit(attempt, self.training, run, control)
@@ -184,8 +186,8 @@ def check_writable(file: Path) -> None:
         ) from error
 
 
-def _attempted(training: Training, run: Run, control: TrainingControl, elsewhere: bool) -> Outcome:
-    outcome = attempt(training, run, control)
+def _attempted(training: Training, run: Run, checkpoint: Path, checkpoint_every: float, elsewhere: bool) -> Outcome:
+    outcome = attempt(training, run, TrainingControl(checkpoint, checkpoint_every))
     if outcome.failure and elsewhere:
         return outcome._replace(failure=f"{outcome.failure} (on {socket.gethostname()})")
     return outcome

@@ -1,8 +1,8 @@
 """Claims on runs: files in the folder ``claims`` of the results.
 
-``KEY.0.claim`` is the claim on the run with that key, and names its owner. A claim is made by linking a finished file to
-its name, which one command alone can do, also on a shared disk. Who takes over generation n of a claim makes n + 1; the
-highest generation counts. So a stale claim is never removed by two at a time.
+``KEY.0.claim`` is the claim on the run with that key, and names its owner. A claim is made by linking a finished file
+to its name, which one command alone can do, also on a shared disk. Who takes over generation n of a claim makes n + 1;
+the highest generation counts. So a stale claim is never removed by two at a time.
 
 An owner shows that it lives by counting in ``TOKEN.owner``. No clocks are compared: a claim is stale if whoever waits
 has seen the same count for ``STALE_AFTER`` seconds of its own clock, or if the owner's process on this machine is gone.
