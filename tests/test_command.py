@@ -12,6 +12,7 @@ from adacanon.cli import main
 from adacanon.commands import options, tables
 from adacanon.data.tu import NAMES
 from adacanon.experiments.catalogue import TABLES
+from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row
 from adacanon.training.records import read_records
@@ -28,8 +29,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[Run], int]]:
     """The runs and the number of jobs that ``adacanon run`` asks for, which nobody trains."""
     calls: list[tuple[list[Run], int]] = []
 
-    def run_missing(table: object, runs: list[Run], file: Path, *, jobs: int, checkpoint_every: float) -> list[str]:
-        calls.append((runs, jobs))
+    def run_missing(
+        table: object, runs: list[Run], file: Path, *, executor: Executor, checkpoint_every: float
+    ) -> list[str]:
+        calls.append((runs, executor.capacity()))
         return []
 
     monkeypatch.setattr(tables, "run_missing", run_missing)

@@ -19,8 +19,9 @@ EXTRAS = {
     "onnx_ir": "export",
     "onnxscript": "export",
     "onnxruntime": "export",
+    "ray": "cluster",
 }
-"""The extra that brings a module; ``experiments`` brings all of them but those of ``export``."""
+"""The extra that brings a module; ``experiments`` brings all of them but those of ``export`` and ``cluster``."""
 
 PACKAGES = {"PIL": "pillow", "torch_geometric": "torch-geometric", "onnx_ir": "onnx"}
 """Names of packages that differ from those of their modules."""

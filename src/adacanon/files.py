@@ -1,8 +1,9 @@
 """Files that are on the disk whole or not at all."""
 
+import os
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -33,6 +34,23 @@ def write_whole(path: Path, content: Content) -> None:
         if error.errno is not None and error.filename is None:  # a full disk is reported without a name
             error.filename = str(path)
         raise
+
+
+@contextmanager
+def exclusively(folder: Path) -> Iterator[None]:
+    """Nobody else is in such a block for the same folder, where the file system has locks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = None
+    try:
+        with suppress(OSError, ImportError):  # not every file system and not every system has locks
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _write_and_replace(path: Path, content: Content) -> None:

@@ -14,7 +14,7 @@ from adacanon.errors import DataError, InputError
 from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.graphs.tu import TU
 from adacanon.reports import progress
-from adacanon.runs import runner
+from adacanon.runs import fleet
 from adacanon.runs.run import Run, Training, TrainingControl, attempt, checkpoint_of, missing, relevant, taken_over
 from adacanon.runs.runner import run_missing, summary_of
 from adacanon.runs.table import Table
@@ -184,10 +184,10 @@ class TestProcesses:
         """The second run would wait for a minute."""
         before = set(multiprocessing.active_children())
 
-        def refuse(file: Path, record: Record) -> None:
+        def refuse(file: Path, record: Record, *, once: str) -> bool:
             raise DataError("full")
 
-        monkeypatch.setattr(runner, "append_record", refuse)
+        monkeypatch.setattr(fleet, "append_record", refuse)
         runs = [tiny_run("A", 0), tiny_run("B", 0, end="waits", sign="/no/such/file")]
         begin = time.monotonic()
         with pytest.raises(DataError, match="full"):

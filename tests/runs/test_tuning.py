@@ -11,9 +11,10 @@ from adacanon.cli import main
 from adacanon.errors import DataError, InputError
 from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.graphs import tu
-from adacanon.runs import tuning
 from adacanon.runs.choices import read_choices, write_choice
+from adacanon.runs.executors import ThisProcess
 from adacanon.runs.run import Run, execute, taken_over
+from adacanon.runs.study import proposed
 from adacanon.runs.table import Table, records_by_row
 from adacanon.runs.tuning import best, study, tune
 from adacanon.training.loop import TrainingControl
@@ -121,7 +122,7 @@ class TestChoices:
         other = scrambled(records)
         assert other != records
         assert best(SPACE, other) == best(SPACE, records)
-        assert tuning._proposal(SPACE, other, TRIALS) == tuning._proposal(SPACE, records, TRIALS)
+        assert proposed(SPACE, other, TRIALS) == proposed(SPACE, records, TRIALS)
 
     def test_validation_figures_do_change_them(self, file: Path) -> None:
         records = study(Landscape().table, "A", "accuracy", file, trials=TRIALS)
@@ -271,4 +272,4 @@ class TestTuSettings:
 
 def test_columns_that_take_the_choice_of_another_have_no_study(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Studies of tu are for MUTAG, PTC, ENZYMES, PROTEINS; got NCI1"):
-        tune(table_named, "tu", ("GIN",), ("NCI1",), tmp_path / "records.jsonl", jobs=1, trials=1)
+        tune(TABLES["tu"], ("GIN",), ("NCI1",), tmp_path / "records.jsonl", executor=ThisProcess(), trials=1)

@@ -10,6 +10,7 @@ from adacanon.errors import InputError
 from adacanon.runs.runner import Failure
 
 Preset = Literal["cpu", "paper"]
+Place = Literal["local", "ray"]
 RESULTS = Path("results")
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import tyro
 
-from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, report_failures, set_threads
+from adacanon.commands.options import RESULTS, THREADS, Place, Preset, names_of, report_failures, set_threads
 from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.data_sets import clouds, graphs, molecules
 from adacanon.files import write_whole
@@ -16,6 +16,7 @@ from adacanon.reports.paired import Comparison, comparison_html, comparison_mark
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
 from adacanon.reports.terminal import Progress, show_comparison, show_data_sets, show_progress, show_summary
+from adacanon.runs.executors import Executor, executor_named
 from adacanon.runs.run import Run
 from adacanon.runs.runner import comparison_of, run_missing, summary_of
 from adacanon.runs.table import Table, records_by_row
@@ -53,8 +54,16 @@ class Execute:
     preset: Preset | None = None
     """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper. Some
     tables have one preset only; ``adacanon list`` says which."""
-    jobs: int = 1
-    """Runs at a time, each in a process with one thread."""
+    jobs: int | None = None
+    """Runs at a time, each in a process with one thread; one, or all that a cluster has room for."""
+    executor: Place = "local"
+    """``local``: processes of this machine; ``ray``: a Ray cluster, which needs ``adacanon[cluster]``."""
+    address: str = ""
+    """HOST:PORT of a running Ray cluster, or auto; without it, one is started for the command and stopped after it."""
+    cpus_per_run: float = 1.0
+    """Processors that Ray reserves for a run; its threads."""
+    gpus_per_run: float = 0.0
+    """Graphics processors that Ray reserves for a run."""
     threads: int = THREADS
     """Threads of torch, if there is one job; two, or ``OMP_NUM_THREADS``."""
     checkpoint_every: float = 10.0
@@ -67,7 +76,8 @@ class Execute:
         table, file = _table(self.table, self.results)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         self.results.mkdir(parents=True, exist_ok=True)
-        failures = run_missing(table, runs, file, jobs=self.jobs, checkpoint_every=self.checkpoint_every)
+        with _executor(self) as executor:
+            failures = run_missing(table, runs, file, executor=executor, checkpoint_every=self.checkpoint_every)
         if len(failures) < len(runs):
             show_summary(summary_of(table, runs, file))
         return report_failures(failures)
@@ -89,8 +99,16 @@ class Tune:
     """Only these columns of the table, such as data sets, separated by spaces or commas."""
     trials: int = TRIALS
     """Trials per row and column."""
-    jobs: int = 1
-    """Studies at a time, each in a process with one thread."""
+    jobs: int | None = None
+    """Trials at a time, each in a process with one thread; one, or all that a cluster has room for."""
+    executor: Place = "local"
+    """``local``: processes of this machine; ``ray``: a Ray cluster, which needs ``adacanon[cluster]``."""
+    address: str = ""
+    """HOST:PORT of a running Ray cluster, or auto; without it, one is started for the command and stopped after it."""
+    cpus_per_run: float = 1.0
+    """Processors that Ray reserves for a run; its threads."""
+    gpus_per_run: float = 0.0
+    """Graphics processors that Ray reserves for a run."""
     results: Path = RESULTS
     """Folder of the records and of the choices."""
 
@@ -100,7 +118,11 @@ class Tune:
         columns = table.columns_named(names_of(self.columns)) or table.tuned or table.columns
         self.results.mkdir(parents=True, exist_ok=True)
         records = self.results / f"{table.name}-tuning.jsonl"
-        chosen = tune(table_named, table.name, rows, columns, records, jobs=self.jobs, trials=self.trials)
+        set_threads(1)
+        with _executor(self) as executor:  # earlier choices of the folder do not enter a study
+            chosen = tune(
+                table_named(table.name), rows, columns, records, executor=executor, trials=self.trials, show=True
+            )
         print(f"The choices: {chosen}")
         return 0
 
@@ -151,6 +173,16 @@ class Report:
         if self.json or self.format != "terminal" or self.output is None:
             return "json" if self.json else self.format
         return {".html": "html", ".json": "json"}.get(self.output.suffix, "markdown")
+
+
+def _executor(command: Execute | Tune) -> Executor:
+    return executor_named(
+        command.executor,
+        address=command.address,
+        jobs=command.jobs,
+        cpus=command.cpus_per_run,
+        gpus=command.gpus_per_run,
+    )
 
 
 def _runs(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adacanon.errors import DataError
-from adacanon.files import write_whole
+from adacanon.files import exclusively, write_whole
 
 Choices = dict[str, dict[str, dict[str, Any]]]
 """row -> column -> settings"""
@@ -28,11 +28,12 @@ def read_choices(package: Path, results: Path | None = None) -> Choices:
 
 
 def write_choice(file: Path, row: str, column: str, choice: dict[str, Any]) -> None:
-    """Add one choice, in a stable order."""
-    known = _parsed(file) if file.exists() else {}  # two writes may have the same time, so nothing is remembered here
-    chosen = {**known, row: {**known.get(row, {}), column: choice}}
-    ordered = {name: dict(sorted(columns.items())) for name, columns in sorted(chosen.items())}
-    write_whole(file, (json.dumps(ordered, indent=1) + "\n").encode())
+    """Add one choice, in a stable order; commands that share a folder wait for one another."""
+    with exclusively(file.parent):
+        known = _parsed(file) if file.exists() else {}  # two writes may have the same time: nothing is remembered here
+        chosen = {**known, row: {**known.get(row, {}), column: choice}}
+        ordered = {name: dict(sorted(columns.items())) for name, columns in sorted(chosen.items())}
+        write_whole(file, (json.dumps(ordered, indent=1) + "\n").encode())
 
 
 def _read(file: Path) -> Choices:

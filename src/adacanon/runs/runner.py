@@ -1,6 +1,5 @@
 """Running the missing runs of a table, with progress bars and without losing the others when one fails."""
 
-from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,12 +8,13 @@ from adacanon.errors import InputError
 from adacanon.reports.paired import Comparison, compared
 from adacanon.reports.progress import progress_bars, progress_line, progress_lines
 from adacanon.reports.summary import Summary, summarise
+from adacanon.runs.executors import Executor, executor_named
+from adacanon.runs.fleet import Fleet, Listed, check_writable
 from adacanon.runs.notes import read_notes
-from adacanon.runs.pool import in_processes
-from adacanon.runs.run import Outcome, Run, attempt, checkpoint_of, missing, relevant, taken_over
+from adacanon.runs.run import Run, checkpoint_of, missing, relevant, taken_over
 from adacanon.runs.table import Table
 from adacanon.training.checkpoint import remove_checkpoint
-from adacanon.training.loop import OnEpoch, TrainingControl
+from adacanon.training.loop import OnEpoch
 from adacanon.training.records import append_record, read_records
 
 if TYPE_CHECKING:
@@ -32,35 +32,42 @@ class Failure(NamedTuple):
 
 
 def run_missing(
-    table: Table, runs: list[Run], file: Path, *, jobs: int = 1, show: bool = True, checkpoint_every: float = 10.0
+    table: Table,
+    runs: list[Run],
+    file: Path,
+    *,
+    executor: Executor | None = None,
+    jobs: int = 1,
+    show: bool = True,
+    checkpoint_every: float = 10.0,
 ) -> list[Failure]:
-    """Execute what has no record yet; returns what failed.
+    """Execute what has no record yet; returns what failed. Other commands may do the same at the same time.
 
     Args:
-        jobs: runs at a time; more than one go to processes of their own with one thread each.
+        executor: where runs are computed; without one, on this machine.
+        jobs: runs at a time on this machine; more than one go to processes of their own with one thread each.
         checkpoint_every: time between two checkpoints of a run.
     """
-    if jobs < 1:
-        raise InputError(f"At least one run is done at a time, got jobs={jobs}")
+    if executor is None:
+        with executor_named(jobs=jobs) as own:
+            return run_missing(table, runs, file, executor=own, show=show, checkpoint_every=checkpoint_every)
     _take_over(table, runs, file)
     todo, failures = missing(runs, file), list[Failure]()
-    folder = file.parent / "checkpoints"
-    _remove_finished(folder, runs, todo)
-    if todo and table.prepare is not None:
+    _remove_finished(file.parent / "checkpoints", runs, todo)
+    if not todo:
+        return []
+    check_writable(file)
+    if table.prepare is not None:
         table.prepare(todo, show=show)
     with progress_bars(show=show) as progress:
         overall = progress.add_task(table.name, total=len(runs), completed=len(runs) - len(todo))
-        if jobs > 1:
-            source = in_processes(table.execute, todo, folder, jobs=jobs, checkpoint_every=checkpoint_every)
-        else:
-            source = _one_by_one(table, todo, folder, checkpoint_every, progress)
-        with closing(source) as outcomes:
+        bars = _EpochBars(progress)
+        fleet = Fleet(table.execute, file, executor, checkpoint_every=checkpoint_every, on_epoch=bars.of)
+        with closing(fleet.outcomes(Listed(todo))) as outcomes:
             for run, record, failure in outcomes:
+                bars.remove()
                 if record is None:
                     failures.append(Failure(run.name, failure))
-                else:
-                    append_record(file, record)
-                    remove_checkpoint(checkpoint_of(run, folder))
                 progress.update(overall, advance=1, description=f"{table.name}, last {run.name}")
                 progress_line(progress, f"{run.name}: {'done' if record else 'failed'}")
     return failures
@@ -72,7 +79,7 @@ def _take_over(table: Table, runs: list[Run], file: Path) -> None:
     for run in missing(runs, file) if others else []:
         record = taken_over(run, others)
         if record is not None:
-            append_record(file, record)
+            append_record(file, record, once="key")
 
 
 def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, ...] | None = None) -> Summary:
@@ -106,14 +113,21 @@ def comparison_of(table: Table, runs: list[Run], file: Path, row: str) -> Compar
     return found
 
 
-def _one_by_one(
-    table: Table, todo: list[Run], folder: Path, checkpoint_every: float, progress: "Progress"
-) -> Generator[Outcome, None, None]:
-    for run in todo:
-        task = progress.add_task(run.name, total=run.options().get("epochs"))
-        control = TrainingControl(checkpoint_of(run, folder), checkpoint_every, _advance(progress, task, run))
-        yield attempt(table.execute, run, control)
-        progress.remove_task(task)
+class _EpochBars:
+    """A bar for the epochs of the run that is trained in this process."""
+
+    def __init__(self, progress: "Progress") -> None:
+        self.progress = progress
+        self.tasks: list[TaskID] = []
+
+    def of(self, run: Run) -> OnEpoch:
+        task = self.progress.add_task(run.name, total=run.options().get("epochs"))
+        self.tasks.append(task)
+        return _advance(self.progress, task, run)
+
+    def remove(self) -> None:
+        while self.tasks:
+            self.progress.remove_task(self.tasks.pop())
 
 
 def _remove_finished(folder: Path, runs: list[Run], todo: list[Run]) -> None:

@@ -17,14 +17,19 @@ Record = dict[str, Any]
 PACKAGE = Path(__file__).parents[1]
 
 
-def append_record(file: Path, record: Mapping[str, Any]) -> None:
+def append_record(file: Path, record: Mapping[str, Any], *, once: str | None = None) -> bool:
     """Add one line and force it to the disk; processes that share a file wait for one another.
+
+    Args:
+        once: a field that no two records may share. Nothing is added, and False returned, if another record has its
+            value already.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     append_record(Path(folder) / "table.jsonl", {"accuracy": 84.3})
         ...     read_records(Path(folder) / "table.jsonl")
+        True
         [{'accuracy': 84.3}]
     """
     line = json.dumps(record, sort_keys=True, allow_nan=False).encode() + b"\n"
@@ -36,12 +41,15 @@ def append_record(file: Path, record: Mapping[str, Any]) -> None:
 
                 fcntl.flock(stream, fcntl.LOCK_EX)
             _set_torn_line_aside(file)
+            if once is not None and any(other.get(once) == record[once] for other in read_records(file)):
+                return False
             _write(stream, line)
     except OSError as error:
         raise DataError(
             f"A record could not be added to {file} ({error}). Hint: make room on the disk and run the same command "
             "again; it goes on from the last checkpoint"
         ) from error
+    return True
 
 
 def read_records(file: Path) -> list[Record]:

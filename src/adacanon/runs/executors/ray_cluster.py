@@ -1,0 +1,181 @@
+"""A Ray cluster: one that runs already, or one of this machine for the time of a command. Needs ``adacanon[cluster]``.
+
+Ray schedules, restarts and keeps resources. It is imported here and nowhere else.
+"""
+
+import os
+import socket
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from adacanon.errors import AdacanonError, InputError
+from adacanon.extras import optional
+from adacanon.runs.executors.executor import WorkerLostError
+
+T = TypeVar("T")
+RETRIES = 3
+"""How often a call is tried again on another worker or node."""
+SECONDS_TO_ANSWER = 5.0
+PASSED_ON = ("ADACANON_DATA", "ADACANON_CACHE")
+"""Variables that workers take from the command, where it has them."""
+LOST = (
+    "its worker or node was lost {times} times, perhaps for lack of memory; the same command goes on from its "
+    "checkpoint"
+)
+
+
+class ClusterError(AdacanonError, ConnectionError):
+    """A cluster does not answer, or has no room for a run.
+
+    Example:
+        >>> raise ClusterError("No Ray cluster answers at node1:6379")
+        Traceback (most recent call last):
+            ...
+        adacanon.runs.executors.ray_cluster.ClusterError: No Ray cluster answers at node1:6379
+    """
+
+
+class RayCluster:
+    """Calls functions on the nodes of a cluster, one task each.
+
+    Args:
+        address: host and port of a running cluster, or ``auto`` for the one of this machine; empty to start one.
+        jobs: calls at a time at most; as many as there is room for, if it is not given.
+        cpus: processors for a call; its threads, rounded up.
+        gpus: graphics processors for a call.
+    """
+
+    inside = False
+    elsewhere = True
+
+    def __init__(self, address: str = "", *, jobs: int | None = None, cpus: float = 1.0, gpus: float = 0.0) -> None:
+        if cpus <= 0 or gpus < 0:
+            raise InputError(f"A run needs processors, got cpus_per_run={cpus}, gpus_per_run={gpus}")
+        self.jobs, self.cpus, self.gpus = jobs, cpus, gpus
+        self._ray = _imported()
+        self._refs: dict[Future, Any] = {}
+        if address:
+            _join(self._ray, address)
+        else:
+            _start(self._ray, cpus * (jobs or max(1, int((os.cpu_count() or 1) // cpus))), gpus * (jobs or 1))
+        try:
+            self.capacity()
+        except ClusterError:
+            self._ray.shutdown()
+            raise
+        threads = max(1, round(cpus + 0.49))
+        environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        remote = self._ray.remote(_called).options(num_cpus=cpus, num_gpus=gpus, max_retries=RETRIES)
+        self._remote = lambda function, arguments: remote.remote(function, arguments, threads, environment)
+
+    def capacity(self) -> int:
+        """Calls that the nodes have room for, each as a whole on one node; at least one while a cluster regrows."""
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        room = sum(self._room(resources) for resources in nodes)
+        if not room and not self._refs:
+            raise ClusterError(
+                f"No node of the cluster has {self.cpus:g} processors and {self.gpus:g} graphics processors for a run. "
+                "Hint: lower --cpus-per-run and --gpus-per-run, or add a node"
+            )
+        return max(1, min(room, self.jobs or room))
+
+    def _room(self, resources: dict[str, float]) -> int:
+        by_cpu = int(resources.get("CPU", 0) // self.cpus)
+        return min(by_cpu, int(resources.get("GPU", 0) // self.gpus)) if self.gpus else by_cpu
+
+    def submit(self, function: Callable[..., T], *arguments: Any) -> "Future[T]":
+        answer: Future[T] = Future()
+        ref = self._remote(function, arguments)
+        self._refs[answer] = ref
+        ref.future().add_done_callback(lambda done: self._settle(answer, done))
+        return answer
+
+    def _settle(self, answer: "Future[T]", done: "Future[T]") -> None:
+        self._refs.pop(answer, None)
+        error = done.exception()
+        if error is None:
+            answer.set_result(done.result())
+        else:
+            answer.set_exception(_translated(error))
+
+    def __enter__(self) -> "RayCluster":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for ref in list(self._refs.values()):  # what runs has its checkpoint
+            self._ray.cancel(ref, force=True)
+        self._ray.shutdown()
+
+
+def _called(function: Callable[..., T], arguments: tuple[Any, ...], threads: int, environment: dict[str, str]) -> T:
+    import torch
+
+    os.environ.update(environment)
+    torch.set_num_threads(threads)
+    return function(*arguments)
+
+
+def _translated(error: BaseException) -> BaseException:
+    """The error of the function itself, or that its workers were lost."""
+    from ray import exceptions
+
+    if isinstance(error, exceptions.RayTaskError):
+        return error.cause if isinstance(error.cause, BaseException) else error
+    if isinstance(error, exceptions.RayError):
+        return WorkerLostError(f"{LOST.format(times=RETRIES + 1)} ({type(error).__name__})")
+    return error
+
+
+def _imported() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    with optional("--executor ray"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray
+    return ray
+
+
+def _start(ray: Any, cpus: float, gpus: float) -> None:
+    """A cluster of this machine, without a dashboard, that others cannot reach."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray.init(
+            address="local",
+            num_cpus=max(1, int(cpus)),
+            num_gpus=max(0, int(gpus)) or None,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="warning",
+            _node_ip_address="127.0.0.1",
+        )
+
+
+def _join(ray: Any, address: str) -> None:
+    """Ray itself waits for minutes for a cluster that is not there; so it is asked first whether anybody listens."""
+    if address != "auto":
+        _check_listening(address)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ray.init(address=address, log_to_driver=False, logging_level="warning")
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        raise ClusterError(f"No Ray cluster answers at {address} ({_first_line(error)}). {HINT}") from error
+
+
+HINT = "Hint: ray start --head prints the address; without --address, a cluster is started for the command"
+
+
+def _check_listening(address: str) -> None:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise InputError(f"--address takes HOST:PORT or auto, got {address!r}. {HINT}")
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+    except OSError as error:
+        raise ClusterError(f"No Ray cluster answers at {address} ({error}). {HINT}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
