@@ -193,7 +193,7 @@ class TestPriors:
             (NegativeEntropy(), lambda x: (x.softmax(0) * x.log_softmax(0)).sum()),
             (Confidence(), lambda x: x[-1]),
         ],
-        ids=repr,
+        ids=["largest score", "log-sum-exp", "entropy", "confidence"],
     )
     def test_the_shared_form_is_the_one_of_the_largest_value(self, prior: Prior, value: Any) -> None:
         ours = Canonicalized(cloud_network(), Rotations(), GridSearch(points=CUBE), prior=prior).eval()

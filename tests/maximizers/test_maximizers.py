@@ -58,14 +58,14 @@ ANCHORED = [
     AnchoredSearch(candidates=5, steps=3),
     SubsetSearch(AnchoredSearch(candidates=24), candidates=6),
 ]
-GRIDS = [
-    (GridSearch(candidates=30), rotation_problem()),
-    (GridSearch(candidates=300), rotation_problem()),
-    (GridSearch(points=rotation_group("cube")), rotation_problem()),
-    (GridSearch(candidates=12), circle_problem()),
-    (GridSearch(), finite_problem()),
-    (GridSearch(points=torch.tensor([0, 2, 5])), finite_problem()),
-]
+GRIDS = {
+    "30 rotations": (GridSearch(candidates=30), rotation_problem()),
+    "300 rotations": (GridSearch(candidates=300), rotation_problem()),
+    "rotations of a cube": (GridSearch(points=rotation_group("cube")), rotation_problem()),
+    "12 angles": (GridSearch(candidates=12), circle_problem()),
+    "all shifts": (GridSearch(), finite_problem()),
+    "some shifts": (GridSearch(points=torch.tensor([0, 2, 5])), finite_problem()),
+}
 
 
 @pytest.mark.parametrize("search", SEARCHES + ANCHORED, ids=repr)
@@ -79,7 +79,7 @@ def test_searches_keep_the_laws_on_finite_spaces(search: Maximizer) -> None:
     check_maximizer(search, finite_problem())
 
 
-@pytest.mark.parametrize(("search", "problem"), GRIDS, ids=repr)
+@pytest.mark.parametrize(("search", "problem"), GRIDS.values(), ids=GRIDS)
 def test_grids_keep_the_laws(search: Maximizer, problem: Problem) -> None:
     check_maximizer(search, problem)
 
