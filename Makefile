@@ -20,7 +20,7 @@ demo: venv
 	$(BIN)/adacanon demo
 
 test: lint types
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 lint: venv
 	$(BIN)/ruff check .
