@@ -27,6 +27,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _DummyBackendModule, _setup_privateuseone_for_python_backend
 
 NAME = "virtual"
+PARTS = ("adacanon.", "cases.on_any_device.wrong_models")
+"""Modules whose copies between devices are written down by the name of the function."""
 TO_CPU, FROM_CPU = "to the CPU", "from the CPU"
 _ATEN = torch.ops.aten
 _COPIES = (_ATEN._to_copy.default, _ATEN.copy_.default)
@@ -67,14 +69,10 @@ class VirtualTensor(Tensor):
 
     @staticmethod
     def __new__(cls, held: Tensor) -> "VirtualTensor":
-        wrapper = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
-            cls,
-            held.size(),
-            strides=held.stride(),
-            storage_offset=held.storage_offset(),
-            dtype=held.dtype,
-            device=torch.device(NAME, 0),
-        )
+        dense = held.layout is torch.strided  # a sparse tensor passes for a dense one; operations see what it holds
+        places = {"strides": held.stride(), "storage_offset": held.storage_offset()} if dense else {}
+        device = torch.device(NAME, 0)
+        wrapper = Tensor._make_wrapper_subclass(cls, held.size(), dtype=held.dtype, device=device, **places)  # type: ignore[attr-defined]
         wrapper.held = held
         return wrapper
 
@@ -127,7 +125,9 @@ class _Literals(TorchFunctionMode):
 
 def _check_index(index: Any) -> None:
     if any(isinstance(part, list) for part in (index if isinstance(index, tuple) else (index,))):
-        raise MixedDevicesError(f"A list is an index on the CPU, of which torch makes a copy at every call, in {_place()}")
+        raise MixedDevicesError(
+            f"A list is an index on the CPU, of which torch makes a copy at every call, in {_place()}"
+        )
 
 
 def _is_virtual(device: Any) -> bool:
@@ -136,7 +136,7 @@ def _is_virtual(device: Any) -> bool:
 
 def _computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """The operation on what the tensors hold, if they are all of one device."""
-    leaves = tree_leaves((args, kwargs))
+    leaves = _leaves((*args, *kwargs.values()))
     asked = kwargs.get("device")
     ours = any(isinstance(leaf, VirtualTensor) for leaf in leaves)
     target = _is_virtual(asked) if asked is not None else ours
@@ -146,19 +146,18 @@ def _computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     else:
         _check(func, args, leaves, target, free=asked is not None)
     inner = {**kwargs, "device": torch.device("cpu")} if _is_virtual(asked) else kwargs
-    plain_args, plain_kwargs = tree_map(_held, (args, inner))
-    found = func(*plain_args, **plain_kwargs)
+    found = func(*map(_held, args), **{name: _held(value) for name, value in inner.items()})
     if not target:
         return found
     known = {id(leaf.held): leaf for leaf in leaves if isinstance(leaf, VirtualTensor)}
-    return tree_map(lambda leaf: known.get(id(leaf), _wrapped(leaf)), found)
+    return _wrapped(found, known)
 
 
 def _check(func: Any, args: Any, leaves: list[Any], target: bool, *, free: bool) -> None:
     """``free`` operations name the device of what they make, such as ``x.new_zeros(3, device=...)``."""
     tensors = [] if free else [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     strangers = [leaf for leaf in tensors if isinstance(leaf, VirtualTensor) != target]
-    written = [arg for arg, told in zip(args, func._schema.arguments, strict=False) if _is_written(told)]
+    written = _written(func, args) if strangers else []
     if any(leaf.dim() > 0 or func in _LISTS or any(leaf is one for one in written) for leaf in strangers):
         devices = ", ".join(f"{tuple(leaf.shape)} on {leaf.device}" for leaf in tensors)
         raise MixedDevicesError(f"{func} expected all tensors on one device, got {devices}, in {_place()}")
@@ -166,16 +165,30 @@ def _check(func: Any, args: Any, leaves: list[Any], target: bool, *, free: bool)
         raise MixedDevicesError(f"{func} expected a generator of the virtual device, got one of the CPU, in {_place()}")
 
 
-def _is_written(argument: Any) -> bool:
-    return argument.alias_info is not None and argument.alias_info.is_write
+def _written(func: Any, args: Any) -> list[Any]:
+    """The arguments that an operation in place writes to."""
+    told = [argument.alias_info for argument in func._schema.arguments]
+    return [arg for arg, alias in zip(args, told, strict=False) if alias is not None and alias.is_write]
 
 
-def _held(leaf: Any) -> Any:
-    return leaf.held if isinstance(leaf, VirtualTensor) else leaf
+def _leaves(values: Any) -> list[Any]:
+    """Arguments of operations are tensors, numbers, or lists of them."""
+    found = []
+    for value in values:
+        found += value if isinstance(value, list | tuple) else [value]
+    return found
 
 
-def _wrapped(leaf: Any) -> Any:
-    return VirtualTensor(leaf) if isinstance(leaf, Tensor) else leaf
+def _held(value: Any) -> Any:
+    if isinstance(value, VirtualTensor):
+        return value.held
+    return [_held(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _wrapped(value: Any, known: dict[int, VirtualTensor]) -> Any:
+    if isinstance(value, Tensor):
+        return known.get(id(value)) if id(value) in known else VirtualTensor(value)
+    return tree_map(lambda leaf: _wrapped(leaf, known), value) if isinstance(value, list | tuple) else value
 
 
 def _note_copy(source: Tensor, target: bool) -> None:
@@ -188,12 +201,13 @@ def _note(direction: str) -> None:
 
 
 def _place() -> str:
-    """The innermost function on the stack that is part of the library, or of a family that a test has made."""
+    """The innermost function of the library on the stack."""
     frame: Any = sys._getframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module.startswith("adacanon.") or "wrong_families" in module:
-            return f"{module.removeprefix('adacanon.')}.{frame.f_code.co_qualname}"
+        if module.startswith(PARTS):
+            function = frame.f_code.co_qualname.split(".<locals>")[0]
+            return f"{module.removeprefix('adacanon.')}.{function}"
         frame = frame.f_back
     return "outside the library"
 

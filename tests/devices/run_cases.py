@@ -19,6 +19,7 @@ from adacanon.core.pytree import Tree, map_tensors
 from cases import virtual_device
 from cases.on_any_device.case import ON_CPU, Case
 from cases.on_any_device.table import CASES
+from cases.on_any_device.wrong_models import WRONG
 from cases.virtual_device import VirtualTensor, moves
 
 TOLERANCE = {"atol": 1e-5, "rtol": 1e-4}
@@ -27,21 +28,24 @@ TOLERANCE = {"atol": 1e-5, "rtol": 1e-4}
 def moved(given: Any, device: torch.device) -> Any:
     """Modules, whatever has a method for it, and trees of tensors."""
     if isinstance(given, tuple | list | dict):
-        return type(given)(moved(part, device) for part in given) if not isinstance(given, dict) else {
-            name: moved(part, device) for name, part in given.items()
-        }
+        return (
+            type(given)(moved(part, device) for part in given)
+            if not isinstance(given, dict)
+            else {name: moved(part, device) for name, part in given.items()}
+        )
     if isinstance(given, nn.Module | Tensor) or hasattr(given, "to"):
         return given.to(device)
     return map_tensors(lambda leaf: leaf.to(device), given)
 
 
-def outcome(case: Case, device: torch.device) -> dict[str, Any]:
+def outcome(case: Case) -> dict[str, Any]:
     """What a case gave on both devices: an error, differences, and copies between devices by the library."""
     start = time.perf_counter()
     expected = case(lambda given: given)
     middle = time.perf_counter()
     moves.clear()
-    found = case(lambda given: moved(given, device))
+    with virtual_device.virtual_device() as device:
+        found = case(lambda given: moved(given, device))
     end = time.perf_counter()
     places = sorted({(move.direction, move.place) for move in moves})
     return {
@@ -73,9 +77,9 @@ def problem(name: str, leaf: Any, right: Any) -> str:
     return ""
 
 
-def report(name: str, case: Case, device: torch.device) -> dict[str, Any]:
+def report(name: str, case: Case) -> dict[str, Any]:
     try:
-        return {"case": name, **outcome(case, device)}
+        return {"case": name, **outcome(case)}
     except Exception as error:  # is what is reported
         text = traceback.format_exception(error)
         return {"case": name, "problems": [f"{type(error).__name__}: {error}"], "traceback": text, "moves": []}
@@ -86,9 +90,9 @@ def main(names: list[str]) -> None:
     torch.set_num_threads(1)
     torch.cpu.get_capabilities = dict  # the virtual device has no bfloat16, so that the CPU must not use its own
     warnings.simplefilter("error")
-    with virtual_device.virtual_device() as device:
-        for name in names or CASES:
-            print(json.dumps(report(name, CASES[name], device)), flush=True)
+    cases = CASES | WRONG
+    for name in names or cases:
+        print(json.dumps(report(name, cases[name])), flush=True)
 
 
 if __name__ == "__main__":

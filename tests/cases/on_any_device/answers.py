@@ -8,7 +8,7 @@ from adacanon.frozen import OverForms, features_of_forms
 from adacanon.points import DeepSet, Rotations
 from adacanon.spaces import rotation_group
 from cases.conformance import TEMPERATURES, answering, inputs_of
-from cases.on_any_device.case import CLASSES, Case, Move, of_model, of_network
+from cases.on_any_device.case import CLASSES, Case, Move, of_model, of_network, seeded
 from cases.on_any_device.families import clouds
 
 
@@ -17,7 +17,7 @@ def _answers(name: str, temperature: float) -> Case:
 
 
 def _features(move: Move) -> dict[str, Tree]:
-    backbone = move(DeepSet(4, widths=(8,), head=())).eval()
+    backbone = move(seeded(lambda: DeepSet(4, widths=(8,), head=()))).eval()
     return {"features": features_of_forms(backbone, Rotations(), rotation_group("tetrahedron"), move(clouds()))}
 
 

@@ -25,16 +25,19 @@ def labels(count: int = 3) -> Tensor:
     return torch.arange(count) % CLASSES
 
 
-def of_network(build: Callable[[], nn.Module], inputs: Callable[[], tuple[Any, ...]]) -> Case:
-    """A module: answers in evaluation, a training step, and a checkpoint."""
+def of_network(
+    build: Callable[[], nn.Module], inputs: Callable[[], tuple[Any, ...]], *, checkpoint: bool = True
+) -> Case:
+    """A module: answers in evaluation, a training step, and a checkpoint, which takes its time with large networks."""
 
     def run(move: Move) -> dict[str, Tree]:
-        model, given = move(_seeded(build)), move(inputs())
+        model, given = move(seeded(build)), move(inputs())
         found = {"evaluation": model.eval()(*given)}
         torch.manual_seed(0)  # of the dropout
         model.train()
         loss = smooth(model(*given))
-        return found | _trained(model, loss) | _reloaded(build, model, inputs, move)
+        found |= _trained(model, loss)
+        return found | _reloaded(build, model, inputs, move) if checkpoint else found
 
     return run
 
@@ -58,7 +61,7 @@ def of_model(
     """
 
     def run(move: Move) -> dict[str, Tree]:
-        model, g = move(_seeded(build)), move(inputs())
+        model, g = move(seeded(build)), move(inputs())
         found = {"evaluation": model.eval()(g), "record": _record(model, g)}
         torch.manual_seed(0)
         model.train()
@@ -74,7 +77,7 @@ def of_model(
     return run
 
 
-def _seeded(build: Callable[[], Any]) -> Any:
+def seeded(build: Callable[[], Any]) -> Any:
     torch.manual_seed(0)
     return build()
 

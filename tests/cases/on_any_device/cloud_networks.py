@@ -57,13 +57,13 @@ def _pointnet() -> PointNet:
 
 CLASSIFIERS: dict[str, Any] = {
     "DeepSet": lambda: DeepSet(CLASSES, widths=(8, 8), head=(8,)),
-    "DeepSet, maximum": lambda: DeepSet(CLASSES, widths=(8,), head=(8,), pooling="max", batch_norm=False),
+    "DeepSet, mean": lambda: DeepSet(CLASSES, widths=(8,), head=(8,), pooling="mean", batch_norm=False),
     "PointNet": _pointnet,
     "PointNet without normalization": lambda: PointNet(CLASSES, widths=(8, 16), head=(8,), batch_norm=False),
     "PointNet2": lambda: PointNet2(CLASSES, levels=LEVELS, widths=((6, 6), (8, 8)), last=(8,), head=(8,)),
     "RSCNN": lambda: RSCNN(CLASSES, levels=LEVELS, widths=(8, 8, 8), head=(8,)),
     "DGCNN": lambda: DGCNN(CLASSES, k=4, widths=(6, 8), aggregation=12, head=(8,)),
-    "VNPointNet": lambda: VNPointNet(CLASSES, k=4, widths=(3, 3, 4), context=CONTEXT, head=(8,)),
+    "VNPointNet": lambda: VNPointNet(CLASSES, k=4, widths=(3, 3, 4, 4), context=CONTEXT, head=(8,)),
     "VNDGCNN": lambda: VNDGCNN(CLASSES, k=4, widths=(3, 3), aggregation=4, head=(8,)),
     "VNFeatures": lambda: VNFeatures(k=4, widths=(3, 3)),
     "LearnedCanonicalization": lambda: LearnedCanonicalization(_pointnet(), k=4, channels=3),
@@ -75,7 +75,7 @@ SEGMENTATION: dict[str, Any] = {
     "PointNetSegmentation": lambda: PointNetSegmentation(4, categories=2, widths=(6, 6, 8), head=(8, 6)),
     "DGCNNSegmentation": lambda: DGCNNSegmentation(4, categories=2, k=4, width=6, aggregation=8, head=(8, 6)),
     "VNPointNetSegmentation": lambda: VNPointNetSegmentation(
-        4, categories=2, k=4, widths=(3, 3, 4), context=CONTEXT, head=(8, 6)
+        4, categories=2, k=4, widths=(3, 3, 3, 3, 4, 4), context=CONTEXT, head=(8, 6)
     ),
     "VNDGCNNSegmentation": lambda: VNDGCNNSegmentation(
         4, categories=2, k=4, width=3, aggregation=4, embedded=6, head=(8, 6)
@@ -85,11 +85,10 @@ SEGMENTATION: dict[str, Any] = {
 MOLECULES: dict[str, Any] = {
     "PairNetwork": lambda: PairNetwork(2, features=4, width=6, filters=2, layers=2, hidden=4),
     "EGNN": lambda: EGNN(2, features=4, width=6, layers=2),
-    "EGNN, vectors": lambda: EGNN(1, features=4, width=6, layers=2, answers="vectors"),
+    "EGNN, vectors": lambda: EGNN(3, features=4, width=6, layers=2, answers="vectors"),
 }
 
 PICTURES: dict[str, Any] = {
-    "ResNet18": (lambda: ResNet18(CLASSES), 33),
     "UNet": (lambda: UNet(CLASSES, channels=3, widths=(4, 6)), 8),
     "Preprocessing": (lambda: nn.Sequential(Preprocessing(8), nn.Conv2d(3, 2, 3)), 6),
 }
@@ -123,12 +122,13 @@ CASES: dict[str, Case] = {
         f"network {name}, padded": of_network(build, lambda: (clouds(), _categories(), mask()))
         for name, build in SEGMENTATION.items()
     },
-    **{
-        f"network {name}": of_network(build, lambda: (clouds(), _atoms(), mask())) for name, build in MOLECULES.items()
-    },
+    **{f"network {name}": of_network(build, lambda: (clouds(), _atoms(), mask())) for name, build in MOLECULES.items()},
     **{
         f"network {name}": of_network(build, lambda side=side: (images(2, 3, side, side, dtype=torch.float32),))
         for name, (build, side) in PICTURES.items()
     },
+    "network ResNet18": of_network(
+        lambda: ResNet18(CLASSES), lambda: (images(2, 3, 33, 33, dtype=torch.float32),), checkpoint=False
+    ),
     "functions of clouds": _functions,
 }

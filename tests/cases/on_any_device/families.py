@@ -11,7 +11,7 @@ from adacanon.core.pytree import Tree, cast_like, tensors
 from adacanon.images import Dilations
 from adacanon.images import Rotations as Turns
 from adacanon.points import AxisRotations, DeepSet, Isometries, Rotations, Unpacked
-from cases.image_cases import OUTSIDE, families, images
+from cases.image_cases import OUTSIDE, continuous, families, images
 from cases.on_any_device.case import CLASSES, Case, Move, of_model
 
 POINTS = 10
@@ -91,8 +91,8 @@ TURNED = {
     "Composition of clouds": (Composition(AxisRotations((0, 0, 1)), Isometries()), clouds, cloud_network),
 }
 
-SHOWN = {repr(family): family for outside in OUTSIDE for family in families(outside)}
-SHOWN["Composition of images"] = Composition(Turns(), Dilations())
+SHOWN = {repr(family): family for family in (*families("zero"), Composition(Turns(), Dilations()))}
+EDGES = {repr(family): family for outside in OUTSIDE for family in continuous(outside)}
 
 
 def _searched(family: Family, inputs: Callable[[], Any], network: Callable[[], nn.Module]) -> Case:
@@ -103,5 +103,5 @@ CASES: dict[str, Case] = {
     **{f"family {name}": _searched(*parts) for name, parts in TURNED.items()},
     **{f"family {name}, verbs": verbs(family, inputs) for name, (family, inputs, _) in TURNED.items()},
     **{f"family of images {name}": _searched(family, pictures, PictureNetwork) for name, family in SHOWN.items()},
-    **{f"family of images {name}, verbs": verbs(family, pictures) for name, family in SHOWN.items()},
+    **{f"family of images {name}, verbs": verbs(family, pictures) for name, family in (SHOWN | EDGES).items()},
 }

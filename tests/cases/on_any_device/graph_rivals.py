@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from adacanon.baselines.graphs import (
     NLSF,
     S2GNN,
+    FrameDraws,
     GraphBaseline,
     GraphNetwork,
     NLSFEncoder,
@@ -38,7 +39,7 @@ from adacanon.baselines.graphs.graph_encoder import CONVOLUTIONS, WITHOUT_EDGE_F
 from adacanon.baselines.graphs.graph_networks import KINDS
 from adacanon.core.pytree import Tree
 from adacanon.graphs.shift_operators import shift_matrix
-from cases.on_any_device.case import CLASSES, Case, Move, of_network
+from cases.on_any_device.case import CLASSES, ON_CPU, Case, Move, of_network
 from cases.on_any_device.graph_models import CHANNELS, batch, graphs
 
 SIZES: dict[str, Any] = {"hidden": 8, "layers": 2}
@@ -76,9 +77,9 @@ def _nlsf() -> nn.Module:
 
 def _banded() -> tuple[Any, ...]:
     x, _, graph = _inputs()
-    values, vectors = padded_spectra(_spectra())
+    _, vectors = padded_spectra(_spectra())
     bands = torch.nn.utils.rnn.pad_sequence(
-        [index_bands(own, 3) for own, _ in _spectra()], batch_first=True, padding_value=3
+        [index_bands(own, 3) for own, _ in _spectra()], batch_first=True, padding_value=-1
     )
     return x, graph, (bands, vectors)
 
@@ -111,7 +112,7 @@ def _projected() -> tuple[Tensor, ...]:
 
 def _functions(move: Move) -> dict[str, Tree]:
     pairs = move(_spectra())
-    x, edges, graph = move(_inputs())
+    x, edges, _ = move(_inputs())
     values, vectors = pairs[0]
     labels, known = move(torch.arange(len(x)) % CLASSES), move(torch.arange(len(x)) % 2 == 0)
     generator = torch.Generator().manual_seed(0)
@@ -122,9 +123,10 @@ def _functions(move: Move) -> dict[str, Tree]:
         "encodings": spectral_encodings(values, vectors, move(graphs()[0].edge_index)),
         "spread labels": label_propagation(labels, known, edges, classes=CLASSES, steps=3),
         "degrees": degree_histogram([(move(graphs()[0].edge_index), 9)]),
-        "frame": batch_frame(pairs, 2, elements=3, generator=generator),
-        "canonical": canonical_eigenvectors(values, vectors).eigenvectors,
-        "axis projections": axis_projection_encodings(pairs, 3),
+        f"{ON_CPU}frame": batch_frame(pairs, 2, elements=3, generator=generator),
+        f"{ON_CPU}drawn": FrameDraws.of(pairs, 2).draw(move(torch.tensor([0, 2])), 3, generator=generator),
+        f"{ON_CPU}canonical": canonical_eigenvectors(values, vectors).eigenvectors,
+        f"{ON_CPU}axis projections": axis_projection_encodings(pairs, 3),
     }
 
 
