@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 import adacanon
 from cases.on_any_device.table import CASES
@@ -40,15 +41,25 @@ FOUND = {
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What every case gave on the virtual device."""
+    """What every case gave on the virtual device; computed once, also if tests run in several processes."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    lines = folder / "virtual_device.jsonl"
+    with FileLock(folder / "virtual_device.lock"):
+        if not lines.exists():
+            lines.write_text(printed(cache=tmp_path_factory.mktemp("cache")))
+    found = [json.loads(line) for line in lines.read_text().splitlines()]
+    return {report["case"]: report for report in found}
+
+
+def printed(*, cache: Path) -> str:
+    """The lines of all cases, from a process of their own."""
     path = os.pathsep.join([str(LIBRARY), str(TESTS)])
-    cache = str(tmp_path_factory.mktemp("cache"))
-    environment = {**os.environ, "PYTHONPATH": path, "ADACANON_CACHE": cache, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": path, "ADACANON_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "devices.run_cases"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    return {report["case"]: report for report in found}
+    return done.stdout
 
 
 def faults(report: dict[str, Any]) -> list[str]:

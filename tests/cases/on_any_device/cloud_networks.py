@@ -13,11 +13,14 @@ from adacanon.baselines.clouds import (
     PCAFrameAveraged,
     VNDGCNNSegmentation,
     VNFeatures,
+    VNMeanPool,
     VNPointNet,
     VNPointNetSegmentation,
+    aligning_rotations,
+    proper_rotations,
 )
 from adacanon.core.pytree import Tree
-from adacanon.images import Preprocessing, ResNet18, UNet
+from adacanon.images import Preprocessing, ResNet18, UNet, area_average, warp
 from adacanon.points import (
     DGCNN,
     RSCNN,
@@ -107,7 +110,16 @@ def _functions(move: Move) -> dict[str, Tree]:
         "frames": (principal_frames(points), principal_frames(points, real)),
         "distance": multiset_distance(points[0], points[1]),
         "padded": (batch, padding),
+        "poses": (aligning_rotations(points, real), proper_rotations(points[:, :3])),
+        "pooled": VNMeanPool()(points.reshape(3, 2, 3, 5)),
     }
+
+
+def _resampled(move: Move) -> dict[str, Tree]:
+    pictures = move(images(2, 3, 6, 8, dtype=torch.float32))
+    maps = move(torch.tensor([[[0.8, 0.1, 0.0], [-0.1, 0.9, 0.2]]]).expand(2, -1, -1))
+    rectangles = move(torch.tensor([[0.1, 0.2, 0.5, 0.6], [0.0, 0.0, 1.0, 0.7]]))
+    return {"warped": warp(pictures, maps), "averages": area_average(pictures, rectangles, size=(3, 4))}
 
 
 CASES: dict[str, Case] = {
@@ -131,4 +143,5 @@ CASES: dict[str, Case] = {
         lambda: ResNet18(CLASSES), lambda: (images(2, 3, 33, 33, dtype=torch.float32),), checkpoint=False
     ),
     "functions of clouds": _functions,
+    "functions of images": _resampled,
 }

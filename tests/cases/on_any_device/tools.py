@@ -1,22 +1,26 @@
 """What is done with models beside running them: contracts, metrics, pages, programs."""
 
 from collections.abc import Callable
+from dataclasses import asdict
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+from torch import nn
 
-from adacanon import Canonicalized, Family, RandomSearch, predict, probabilities
+from adacanon import Canonicalized, Family, RandomSearch, doctor, predict, probabilities
 from adacanon.core.pytree import Tree
 from adacanon.explain import page
 from adacanon.images import Rotations as Turns
-from adacanon.images import Windows
+from adacanon.images import Windows, load_weights
 from adacanon.points import AxisRotations, Rotations
 from adacanon.testing import assert_equivariant, assert_invariant, check_family
 from adacanon.training.calibration import calibration_error, scaled_calibration_error
 from adacanon.training.part_metrics import category_mean, class_ious, predicted_parts, shape_ious
 from adacanon.training.ranking import average_precision, roc_auc
 from cases.conformance import answering, inputs_of
-from cases.on_any_device.case import Case, Move, seeded
+from cases.image_cases import images
+from cases.on_any_device.case import CLASSES, Case, Move, seeded
 from cases.on_any_device.families import PictureNetwork, cloud_network, clouds, pictures
 from cases.on_any_device.graph_models import FAMILY, NODES, graphs
 
@@ -56,6 +60,26 @@ def _metrics(move: Move) -> dict[str, Tree]:
     }
 
 
+def _doctor(build: Callable[[], Any], inputs: Callable[[], Any], *families: str) -> Case:
+    """A diagnosis of a network on the device, by a loader of batches on the device."""
+
+    def run(move: Move) -> dict[str, Tree]:
+        network, batch = move(seeded(build)).eval(), move((inputs(), torch.arange(12) % CLASSES))
+        found = doctor(network, [batch], families=families, candidates=(1, 4), temperatures=(0.0, 1.0))
+        return {"diagnosis": asdict(found) | {"seconds": None}}
+
+    return run
+
+
+def _weights(move: Move) -> dict[str, Tree]:
+    """A file of weights in a network on the device."""
+    network = move(nn.Linear(3, 2))
+    with TemporaryDirectory() as folder:
+        torch.save(seeded(lambda: nn.Linear(3, 2)).state_dict(), f"{folder}/linear.pth")
+        load_weights(network, f"{folder}/linear.pth")
+    return {"parameters": dict(network.named_parameters())}
+
+
 def _page(build: Callable[[], Canonicalized], inputs: Callable[[], Any], **options: Any) -> Case:
     """The page of an answer, letter by letter."""
 
@@ -83,5 +107,10 @@ CASES: dict[str, Case] = {
     "contract of NodeRotations": _contract(NODES, graphs),
     "symmetry": _symmetry,
     "metrics": _metrics,
+    "weights of a file": _weights,
+    "doctor of images": _doctor(
+        PictureNetwork, lambda: images(12, 2, 8, 8, dtype=torch.float32), "rotation", "reflection", "truncation"
+    ),
+    "doctor of clouds": _doctor(cloud_network, lambda: clouds(12), "rotation"),
     **PAGES,
 }
