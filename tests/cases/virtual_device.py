@@ -142,7 +142,7 @@ def _computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     target = _is_virtual(asked) if asked is not None else ours
     if func in _COPIES:
         target = isinstance(args[0], VirtualTensor) if func is _ATEN.copy_.default else target
-        _note_copy(args[-1] if func is _ATEN.copy_.default else args[0], target)
+        _note_copy(args[1] if func is _ATEN.copy_.default else args[0], target)
     else:
         _check(func, args, leaves, target, free=asked is not None)
     inner = {**kwargs, "device": torch.device("cpu")} if _is_virtual(asked) else kwargs

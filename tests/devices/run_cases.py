@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils._pytree import tree_flatten_with_path
 
 from adacanon.core.pytree import Tree, map_tensors
@@ -26,14 +26,10 @@ TOLERANCE = {"atol": 1e-5, "rtol": 1e-4}
 
 
 def moved(given: Any, device: torch.device) -> Any:
-    """Modules, whatever has a method for it, and trees of tensors."""
-    if isinstance(given, tuple | list | dict):
-        return (
-            type(given)(moved(part, device) for part in given)
-            if not isinstance(given, dict)
-            else {name: moved(part, device) for name, part in given.items()}
-        )
-    if isinstance(given, nn.Module | Tensor) or hasattr(given, "to"):
+    """Modules, tensors and batches, which know how, and trees of tensors."""
+    if isinstance(given, tuple | list):
+        return type(given)(moved(part, device) for part in given)
+    if hasattr(given, "to"):
         return given.to(device)
     return map_tensors(lambda leaf: leaf.to(device), given)
 
