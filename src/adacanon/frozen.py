@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from adacanon.core.evaluation import evaluate
 from adacanon.core.family import Family
-from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, tensors
+from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, slice_rows, tensors
 from adacanon.core.soft import Temperature, as_temperature, soft_maximum
 from adacanon.errors import DataError, ShapeError
 from adacanon.files import write_whole
@@ -40,8 +40,8 @@ def features_of_forms(
     every = map_tensors(lambda leaf: leaf.unsqueeze(0).expand(batch, *leaf.shape), cast_like(points, g))
     pairs, owner = flatten_leading(every, 2), owners(batch, count, tensors(g)[0].device)
     parts = [
-        evaluate(backbone, family, g, map_tensors(lambda leaf, rows=rows: leaf[rows], pairs), owner[rows])
-        for rows in torch.arange(batch * count).split(chunk_size)
+        evaluate(backbone, family, g, slice_rows(pairs, start, start + chunk_size), owner[start : start + chunk_size])
+        for start in range(0, batch * count, chunk_size)
     ]
     return torch.cat(parts).unflatten(0, (batch, count))
 

@@ -16,11 +16,6 @@ from torch import Tensor
 from adacanon import (
     AnchoredSearch,
     Canonicalized,
-    Confidence,
-    EqualWeights,
-    LargestScore,
-    LogSumExp,
-    NegativeEntropy,
     Objective,
     RandomSearch,
     SampleAndRefine,
@@ -29,15 +24,13 @@ from adacanon import (
 )
 from adacanon.core import Maximizer
 from adacanon.errors import InputError
-from adacanon.images import Rotations as Turns
 from adacanon.points import Rotations
 from adacanon.spaces import SO3
+from cases.conformance import ANSWERS, SINGLE, TEMPERATURES, answering, inputs_of
 from cases.distributed_training import exact_objective, train_on_half
-from cases.image_cases import images
 from cases.networks import cloud_network, clouds
 
 SEARCH = SampleAndRefine(6, 2)
-SINGLE = torch.float32
 # torch.compile itself looks at .grad of the forms while it traces
 TRACING = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
 
@@ -164,33 +157,12 @@ def test_every_way_to_run_gives_the_answer_of_the_plain_model_with_a_temperature
     torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
 
 
-ANSWERS = {
-    "largest score": (cloud_network(3), Rotations(), LargestScore(), "invariant"),
-    "log-sum-exp": (cloud_network(3), Rotations(), LogSumExp(), "invariant"),
-    "scalars": (cloud_network(2), Rotations(), Confidence(), "invariant"),
-    "scores per point": (torch.nn.Linear(3, 5), Rotations(), NegativeEntropy(), "invariant"),
-    "vectors": (cloud_network(7), Rotations(), Confidence(), "vectors"),
-    "a vector per point": (torch.nn.Linear(3, 4), Rotations(), Confidence(), "vectors"),
-    "a mean of vectors": (cloud_network(3), Rotations(), EqualWeights(), "vectors"),
-    "poses": (cloud_network(10), Rotations(), Confidence(), "rotations"),
-    "maps": (torch.nn.Conv2d(2, 3, 3, padding=1), Turns(), NegativeEntropy(axis=1), "maps"),
-    "maps with a confidence": (torch.nn.Conv2d(2, 3, 3, padding=1), Turns(), Confidence(axis=1), "maps"),
-}
-
-
-TEMPERATURES = [(name, t) for name in ANSWERS for t in (0.0, 0.5, math.inf) if t or name != "a mean of vectors"]
-"""Without a temperature, equal weights have no best form."""
-
-
 @pytest.mark.parametrize(("name", "temperature"), TEMPERATURES, ids=str)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_every_way_to_run_gives_the_answer_of_the_plain_model_for_answers_of_any_kind(
     way: Callable[[Canonicalized, Tensor], Tensor], name: str, temperature: float
 ) -> None:
-    network, family, prior, kind = ANSWERS[name]
-    g = images(3, 2, 6, 6, dtype=SINGLE) if isinstance(family, Turns) else clouds(dtype=SINGLE)
-    options = {"prior": prior, "answers": kind, "temperature": temperature}
-    model = Canonicalized(copy.deepcopy(network).float(), family, RandomSearch(20), **options).eval()
+    model, g = answering(name, temperature), inputs_of(name)
     expected = model(g).detach()
     torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
 
@@ -198,10 +170,7 @@ def test_every_way_to_run_gives_the_answer_of_the_plain_model_for_answers_of_any
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answers_of_any_kind_under_autocast_are_in_single_precision_near_the_plain_ones(name: str) -> None:
     """The mean over candidates, where no choice between near candidates can turn over."""
-    network, family, prior, kind = ANSWERS[name]
-    g = images(3, 2, 6, 6, dtype=SINGLE) if isinstance(family, Turns) else clouds(dtype=SINGLE)
-    options = {"prior": prior, "answers": kind, "temperature": math.inf}
-    model = Canonicalized(copy.deepcopy(network).float(), family, RandomSearch(6), **options).eval()
+    model, g = answering(name, math.inf, candidates=6), inputs_of(name)
     expected = model(g)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         answers = model(g)

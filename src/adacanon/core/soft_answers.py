@@ -176,7 +176,8 @@ def _plain_outputs(landscape: Landscape, support: Support) -> Tensor:
         return landscape.outputs(support.points)
     index = support.counts.nonzero(as_tuple=True)  # type: ignore[union-attr]
     pairs = landscape.outputs_of_pairs(take(support.points, *index), index[1])
-    first = pairs[[int((index[1] == sample).nonzero()[0]) for sample in range(landscape.batch)]]
+    place = torch.arange(len(index[1]), device=index[1].device)
+    first = pairs[place.new_full((landscape.batch,), len(place)).scatter_reduce(0, index[1], place, "amin")]
     outputs = first.expand(len(support.counts), *first.shape).clone()  # type: ignore[arg-type]
     return outputs.index_put(index, pairs)
 

@@ -96,8 +96,8 @@ def _judged(
     split: tuple[int, Tensor],
 ) -> Choice:
     chosen_on, rows = split
-    truth, (given_plain, given_wrapped) = labels[rows], given.predicted[[0, place]][:, rows]
-    moved_plain, moved_wrapped = moved.predicted[[0, place]][:, rows]
+    truth, given_plain, given_wrapped = labels[rows], given.predicted[0, rows], given.predicted[place, rows]
+    moved_plain, moved_wrapped = moved.predicted[0, rows], moved.predicted[place, rows]
     recovered, recovered_error = difference(moved_plain, moved_wrapped, truth)
     cost, cost_error = difference(given_wrapped, given_plain, truth)
     brought = gains(moved_plain, moved_wrapped, truth)

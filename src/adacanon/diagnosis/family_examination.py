@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core.family import Family
-from adacanon.core.pytree import Tree, batch_size, cast_like, take
+from adacanon.core.pytree import Tree, batch_size, cast_like, slice_rows, take
 from adacanon.diagnosis.advice import Fall, advice_on
 from adacanon.diagnosis.candidates import MEANINGS, ordered_candidates
 from adacanon.diagnosis.choice import chosen
@@ -94,9 +94,9 @@ def examined(case: Case, name: str, family: Family, points: Tree) -> Finding:
 
 def _found(case: Case, family: Family, points: Tree, drawn: Tree) -> _Found:
     given, moved, places = list[Answers](), list[Answers](), list[Tensor]()
-    for rows in torch.arange(len(case.inputs)).split(BATCH):
+    for rows in torch.arange(len(case.inputs), device=case.inputs.device).split(BATCH):
         g = family.prepare(case.inputs[rows])
-        transformed = family.transform(g, take(drawn, rows), torch.arange(len(rows)))
+        transformed = family.transform(g, take(drawn, rows), torch.arange(len(rows), device=rows.device))
         for x, found in ((g, given), (transformed, moved)):
             scores = features_of_forms(case.network, family, points, x, chunk_size=family.chunk_size(x) or BATCH)
             if not bool(scores.isfinite().all()):
@@ -135,7 +135,7 @@ def _examples(case: Case, family: Family, points: Tree, drawn: Tree, found: _Fou
     last = max(i for i, rule in enumerate(case.rules) if rule.temperature == 0)
     before, after = found.moved[0].predicted, found.moved[last].predicted
     return tuple(
-        _example(case, family, take(drawn, torch.tensor([i])), take(points, found.places[i : i + 1]), i, before, after)
+        _example(case, family, slice_rows(drawn, i, i + 1), take(points, found.places[i : i + 1]), i, before, after)
         for i in _telling(before, after, case.labels)
     )
 
@@ -151,7 +151,7 @@ def _telling(before: Tensor, after: Tensor, labels: Tensor) -> list[int]:
 
 
 def _example(case: Case, family: Family, u: Tree, winner: Tree, i: int, before: Tensor, after: Tensor) -> Example:
-    one = torch.tensor([0])
+    one = torch.tensor([0], device=case.inputs.device)
     transformed = family.transform(family.prepare(case.inputs[i : i + 1]), u, one)
     canonical = family.transform(family.prepare(transformed), winner, one)
     return Example(case.inputs[i], transformed[0], canonical[0], int(case.labels[i]), int(before[i]), int(after[i]))

@@ -77,12 +77,12 @@ def _near_chance(predicted: Tensor, labels: Tensor, constant: int) -> bool:
 
 
 def _right_if_reordered(predicted: Tensor, labels: Tensor) -> Tensor:
-    right = torch.zeros(len(labels), dtype=torch.float64)
+    right = torch.zeros(len(labels), dtype=torch.float64, device=labels.device)
     both = halves(labels)
     for judged, shown in (both, both[::-1]):
         meaning = _labels_of_outputs(predicted[shown].tolist(), labels[shown].tolist())
-        meant = torch.tensor([meaning.get(output, -1) for output in predicted[judged].tolist()], dtype=torch.long)
-        right[judged] = (meant == labels[judged]).double()
+        meant = [meaning.get(output, -1) for output in predicted[judged].tolist()]
+        right[judged] = (torch.tensor(meant, dtype=torch.long, device=labels.device) == labels[judged]).double()
     return right
 
 

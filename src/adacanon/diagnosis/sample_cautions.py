@@ -50,7 +50,7 @@ def _one_class(seen: Seen) -> Iterator[Caution]:
 def _copies(seen: Seen) -> Iterator[Caution]:
     labels: dict[bytes, list[int]] = {}
     for row, label in zip(seen.inputs, seen.labels.tolist(), strict=True):
-        labels.setdefault(hashlib.blake2b(row.numpy().tobytes()).digest(), []).append(label)
+        labels.setdefault(hashlib.blake2b(row.cpu().numpy().tobytes()).digest(), []).append(label)
     copies = len(seen.labels) - len(labels)
     torn = sum(len(set(found)) > 1 for found in labels.values())
     if torn:

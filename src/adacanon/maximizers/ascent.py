@@ -63,7 +63,8 @@ def climb(
     owner = owners(batch, chosen, tensors(start)[0].device, count=count)
     space = landscape.space.select(owner)
     value, gradient = landscape.value_and_gradient(start, form)
-    length = step_size * torch.as_tensor(space.diameter).to(value).expand(owner.shape[0]).reshape(shape)
+    diameter = torch.as_tensor(space.diameter, device=value.device).to(value.dtype)
+    length = step_size * diameter.expand(owner.shape[0]).reshape(shape)
     u, best = start, SearchResult(start, value, exact=True)
     for step in range(steps):
         u = _move(space, u, gradient, length, share=1 - step / steps, method=method)

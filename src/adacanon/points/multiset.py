@@ -27,4 +27,5 @@ def multiset_distance(x: Tensor, y: Tensor) -> Tensor:
         )
     squared = torch.cdist(x.double(), y.double(), compute_mode="donot_use_mm_for_euclid_dist").square()
     rows, columns = linear_sum_assignment(squared.detach().cpu().numpy())
-    return squared[torch.as_tensor(rows), torch.as_tensor(columns)].sum().sqrt()
+    matched = (torch.as_tensor(index, device=squared.device) for index in (rows, columns))
+    return squared[tuple(matched)].sum().sqrt()

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from adacanon.core.pytree import Tree, batch_size, map_tensors, take
+from adacanon.core.pytree import Tree, batch_size, map_tensors, take, tensors
 from adacanon.core.space import Space, candidates
 from adacanon.errors import ShapeError
 from adacanon.spaces.finite import Finite
@@ -79,8 +79,9 @@ class Product(Space):
         masks = [space.mask() for space in self.factors]
         if all(mask is None for mask in masks):
             return None
+        device = tensors([mask for mask in masks if mask is not None])[0].device
         return tuple(
-            map_tensors(lambda x: torch.ones_like(x, dtype=torch.bool), u) if mask is None else mask
+            map_tensors(lambda x: torch.ones_like(x, dtype=torch.bool, device=device), u) if mask is None else mask
             for mask, u in zip(masks, self.identity(), strict=True)
         )
 

@@ -192,4 +192,4 @@ def _floating_pairs(a: Tree, b: Tree) -> list[tuple[Tensor, Tensor]]:
 
 
 def _times(factor: float, tree: Tree) -> Tree:
-    return scale(torch.tensor(factor, dtype=torch.float64), tree)
+    return scale(torch.tensor(factor, dtype=torch.float64, device=tensors(tree)[0].device), tree)

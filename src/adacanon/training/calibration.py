@@ -29,7 +29,7 @@ def calibration_error(scores: Tensor, labels: Tensor, *, bins: int = BINS) -> fl
     confidence, predicted = scores.double().softmax(1).max(1)
     place = (confidence * bins).long().clamp(max=bins - 1)
     gaps = (predicted == labels).double() - confidence
-    return 100 * float(torch.zeros(bins, dtype=torch.float64).index_add_(0, place, gaps).abs().sum()) / len(labels)
+    return 100 * float(gaps.new_zeros(bins).index_add_(0, place, gaps).abs().sum()) / len(labels)
 
 
 def scaled_calibration_error(scores: Tensor, labels: Tensor, *, bins: int = BINS) -> float:
@@ -44,7 +44,7 @@ def scaled_calibration_error(scores: Tensor, labels: Tensor, *, bins: int = BINS
         >>> round(calibration_error(scores, labels)), round(scaled_calibration_error(scores, labels))
         (25, 0)
     """
-    halves = [torch.arange(start, len(labels), 2) for start in (0, 1)]
+    halves = [slice(start, None, 2) for start in (0, 1)]
     errors = [
         calibration_error(scores[own] * best_scale(scores[other], labels[other]), labels[own], bins=bins)
         for own, other in (halves, halves[::-1])

@@ -57,7 +57,8 @@ class EGNN(nn.Module):
 
     def forward(self, points: Tensor, features: Tensor, mask: Tensor | None = None) -> Tensor:
         real = real_points("EGNN", points, features, mask, channels=self.features)
-        others = real.unsqueeze(2) * real.unsqueeze(1) * (1 - torch.eye(points.shape[1]).to(points))
+        same = torch.eye(points.shape[1], dtype=points.dtype, device=points.device)
+        others = real.unsqueeze(2) * real.unsqueeze(1) * (1 - same)
         hidden, places = self.embedding(features), points
         for layer in self.layers:
             hidden, places = layer(hidden, places, others)

@@ -188,7 +188,7 @@ def label_propagation(
         Zhou et al., "Learning with Local and Global Consistency", NIPS 2003.
     """
     nodes = len(labels)
-    given = torch.zeros(nodes, classes)
+    given = torch.zeros(nodes, classes, device=labels.device)
     given[known, labels[known]] = 1
     source, target = edge_index
     degree = torch.bincount(target, minlength=nodes).clamp(min=1).float().rsqrt()
