@@ -39,7 +39,7 @@ def _line(trial: Trial) -> tuple[str, ...]:
 
 
 def by_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """For every table, how many of its runs start, how long they took together, and the largest memory of one."""
+    """For every table, how many of its runs start, what they took together, and the largest memory of one."""
     found: dict[str, list[Trial]] = {}
     for trial in trials:
         found.setdefault(trial["table"], []).append(trial)
@@ -53,7 +53,7 @@ def _summed(name: str, trials: Sequence[Trial]) -> dict[str, Any]:
         "table": name,
         "runs": len(trials),
         **counts,
-        "seconds": round(sum(trial["seconds"] for trial in trials)),
+        "processor seconds": round(sum(trial["processor_seconds"] for trial in trials)),
         "peak GB": round(largest["megabytes"] / GIGABYTE, 2),
         "of": largest["row"],
     }

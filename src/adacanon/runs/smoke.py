@@ -20,6 +20,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from adacanon.errors import MissingDataError
+from adacanon.folders import cache_folder
 from adacanon.runs.run import FAILURES, Run, Settings, Training
 from adacanon.runs.smoke_cache import SmokeCache
 from adacanon.runs.table import Table
@@ -41,6 +42,7 @@ class Trial:
         status: "no data" where a data set is not on this machine.
         reason: of a failure, or what is missing.
         seconds: from loading the data to the last figure.
+        processor_seconds: of all cores together; on a machine that others use too, look at these.
         megabytes: the peak of the process, data sets and libraries included.
         grown: the same above what the process had before.
         steps: of all optimizers; more than two where a row trains several networks, none where it takes a network
@@ -55,6 +57,7 @@ class Trial:
     status: Status
     reason: str = ""
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     megabytes: int = 0
     grown: int = 0
     steps: int = 0
@@ -160,9 +163,9 @@ def _named(cell: Cell, done: Cell, trial: Trial) -> Trial:
     """A trial under the name of a cell that computes the same as the one that was done."""
     if cell is done:
         return trial
-    run = cell.run
-    notes = (*trial.notes, f"the same run as {done.run.table}, {done.run.row}")
-    return replace(trial, table=run.table, row=run.row, column=run.column, seconds=0.0, notes=notes)
+    run, notes = cell.run, (*trial.notes, f"the same run as {done.run.table}, {done.run.row}")
+    named = replace(trial, table=run.table, row=run.row, column=run.column, notes=notes)
+    return replace(named, seconds=0.0, processor_seconds=0.0)
 
 
 def _in_process(context: Any, cell: Cell, cache: SmokeCache, threads: int, most: float | None) -> Trial:
@@ -178,7 +181,9 @@ def _in_process(context: Any, cell: Cell, cache: SmokeCache, threads: int, most:
             trial = None
         process.join()
     run = cell.run
-    return trial or Trial(run.table, run.row, run.column, "failed", f"its process ended with {process.exitcode}")
+    if trial is None:
+        return Trial(run.table, run.row, run.column, "failed", f"its process ended with {process.exitcode}")
+    return replace(trial, reason=trial.reason.replace(str(folder), str(cache_folder())))
 
 
 def _child(
@@ -194,7 +199,7 @@ def _child(
 def trial_of(training: Training, run: Run, batch: int | None) -> Trial:
     """Try a run in this process; a failure becomes a line of text."""
     counted = _Counted()
-    before, begin = peak_megabytes(), time.perf_counter()
+    before, begin, processor = peak_megabytes(), time.perf_counter(), time.process_time()
     status: Status = "ok"
     reason = ""
     with smoke(batch) as current, counted:
@@ -212,6 +217,7 @@ def trial_of(training: Training, run: Run, batch: int | None) -> Trial:
         status,
         reason,
         round(time.perf_counter() - begin, 1),
+        round(time.process_time() - processor, 1),
         peak,
         peak - before,
         counted.steps,
