@@ -1,6 +1,5 @@
 """Whether presets start: the smoke runs of one table or of all."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from adacanon.commands.options import names_of, report_failures
 from adacanon.errors import InputError
 from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.files import write_whole
-from adacanon.reports.smoke_report import as_json, by_row, by_table, notes_of, trial_line
+from adacanon.reports.smoke_report import as_json, by_row, by_table, json_text, notes_of, trial_line
 from adacanon.reports.terminal import show_trials
 from adacanon.runs.machine import machine
 from adacanon.runs.runner import Failure
@@ -60,7 +59,7 @@ def _cells(table: str, rows: tuple[str, ...], columns: tuple[str, ...], preset: 
 
 
 def _text(trials: Sequence[Mapping[str, Any]], preset: str, where: Mapping[str, Any]) -> str:
-    return json.dumps(as_json(trials, preset=preset, machine=where), indent=1, ensure_ascii=False) + "\n"
+    return json_text(as_json(trials, preset=preset, machine=where))
 
 
 def _name(trial: Mapping[str, Any]) -> str:

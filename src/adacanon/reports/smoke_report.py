@@ -1,5 +1,6 @@
 """What smoke runs came to: a line for each, a table of each table, and all of it as JSON."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,6 +70,13 @@ def as_json(trials: Sequence[Trial], *, preset: str, machine: Mapping[str, Any])
         "rows": by_table(trials),
         "runs": [{name: value for name, value in trial.items() if value not in ("", ())} for trial in trials],
     }
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """As JSON, with a line for every run."""
+    heads = {name: value for name, value in content.items() if name != "runs"}
+    runs = ",\n".join(json.dumps(run, ensure_ascii=False) for run in content["runs"])
+    return f'{json.dumps(heads, indent=1, ensure_ascii=False)[:-2]},\n "runs": [\n{runs}\n]}}\n'
 
 
 def notes_of(trials: Sequence[Trial]) -> list[str]:

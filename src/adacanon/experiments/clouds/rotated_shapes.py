@@ -122,8 +122,8 @@ def shapenet(points: int) -> ShapeNetParts:
         return load_shapenet(points)
     note(f"points are repeated: the file holds {found.points} of the {points}")
     data, again = load_shapenet(found.points), torch.arange(points) % found.points
-    parts = (
+    train, validation, test = (
         replace(part, points=part.points[:, again], labels=part.labels[:, again])
         for part in (data.train, data.validation, data.test)
     )
-    return ShapeNetParts(*parts, data.category_names, data.parts)
+    return replace(data, train=train, validation=validation, test=test)
