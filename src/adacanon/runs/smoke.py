@@ -5,8 +5,10 @@ that is removed.
 """
 
 import multiprocessing
+import os
 import resource
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -189,11 +191,20 @@ def _in_process(context: Any, cell: Cell, cache: SmokeCache, threads: int, most:
 def _child(
     sender: Connection, training: Training, run: Run, batch: int | None, cache: Path, threads: int, most: float | None
 ) -> None:
+    threading.Thread(target=_end_with_command, daemon=True).start()
     torch.set_num_threads(threads)
     SmokeCache.enter(cache)
     if most is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (int(most * 2**30),) * 2)
     sender.send(trial_of(training, run, batch))
+
+
+def _end_with_command() -> None:
+    """When the command is killed, nobody is left to hear of this run."""
+    command = multiprocessing.parent_process()
+    if command is not None:
+        command.join()
+        os._exit(1)
 
 
 def trial_of(training: Training, run: Run, batch: int | None) -> Trial:
