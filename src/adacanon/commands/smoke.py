@@ -1,6 +1,7 @@
 """Whether presets start: the smoke runs of one table or of all."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -34,17 +35,17 @@ def smoke_command(
 ) -> int:
     """Try the rows of a table, or of all tables; the exit code is 1 if one of them failed."""
     cells = _cells(table, rows, columns, preset, results)
-    where = machine(threads)
+    planned, where = Counter(cell.run.table for cell in cells), machine(threads)
     trials: list[dict[str, Any]] = []
     for trial in tried(cells, jobs=jobs, threads=threads, most_memory=most_memory):
         trials.append(asdict(trial))
         print(f"{len(trials)} of {len(cells)}: {trial_line(trials[-1])}", file=sys.stderr, flush=True)
         if output is not None:
-            write_whole(output, _text(trials, preset, where).encode())
+            write_whole(output, _text(trials, planned, preset, where).encode())
     if print_json:
-        print(_text(trials, preset, where), end="")
+        print(_text(trials, planned, preset, where), end="")
     else:
-        _show(trials, preset, one=table != ALL)
+        _show(trials, None if table != ALL else planned, preset)
     return report_failures([Failure(_name(trial), trial["reason"]) for trial in trials if trial["status"] == "failed"])
 
 
@@ -58,19 +59,21 @@ def _cells(table: str, rows: tuple[str, ...], columns: tuple[str, ...], preset: 
     return [cell for name in TABLES for cell in cells_of(table_named(name, results), preset=preset)]
 
 
-def _text(trials: Sequence[Mapping[str, Any]], preset: str, where: Mapping[str, Any]) -> str:
-    return json_text(as_json(trials, preset=preset, machine=where))
+def _text(
+    trials: Sequence[Mapping[str, Any]], planned: Mapping[str, int], preset: str, where: Mapping[str, Any]
+) -> str:
+    return json_text(as_json(trials, planned=planned, preset=preset, machine=where))
 
 
 def _name(trial: Mapping[str, Any]) -> str:
     return f"{trial['table']}, {trial['row']}, {trial['column']}"
 
 
-def _show(trials: Sequence[Mapping[str, Any]], preset: str, *, one: bool) -> None:
+def _show(trials: Sequence[Mapping[str, Any]], planned: Mapping[str, int] | None, preset: str) -> None:
+    """Every run, or if there are many of them every table."""
     title = f"Two steps and one evaluation batch in the preset {preset}"
-    if one:
-        content = by_row(trials)
-    else:
-        summed = by_table(trials)
+    content = by_row(trials)
+    if planned is not None:
+        summed = by_table(trials, planned)
         content = [tuple(summed[0]), *(tuple(map(str, row.values())) for row in summed)]
     show_trials(title, content, notes_of(trials))

@@ -39,35 +39,39 @@ def _line(trial: Trial) -> tuple[str, ...]:
     return trial["row"], trial["column"], WORDS[trial["status"]], *shown
 
 
-def by_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """For every table, how many of its runs start, what they took together, and the largest memory of one."""
-    found: dict[str, list[Trial]] = {}
-    for trial in trials:
-        found.setdefault(trial["table"], []).append(trial)
-    return [_summed(name, own) for name, own in found.items()]
+def by_table(trials: Sequence[Trial], planned: Mapping[str, int]) -> list[dict[str, Any]]:
+    """For every table, how many of its runs were tried and start, what they took together, and the largest memory.
+
+    Args:
+        planned: the runs of every table, whether they have been tried or not.
+    """
+    return [_summed(name, count, [t for t in trials if t["table"] == name]) for name, count in planned.items()]
 
 
-def _summed(name: str, trials: Sequence[Trial]) -> dict[str, Any]:
-    largest = max(trials, key=lambda trial: trial["megabytes"])
+def _summed(name: str, planned: int, trials: Sequence[Trial]) -> dict[str, Any]:
+    largest = max(trials, key=lambda trial: trial["megabytes"], default=None)
     counts = {word: sum(trial["status"] == status for trial in trials) for status, word in WORDS.items()}
     return {
         "table": name,
-        "runs": len(trials),
+        "runs": planned,
+        "tried": len(trials),
         **counts,
         "processor seconds": round(sum(trial["processor_seconds"] for trial in trials)),
-        "peak GB": round(largest["megabytes"] / GIGABYTE, 2),
-        "of": largest["row"],
+        "peak GB": "–" if largest is None else gigabytes(largest),
+        "of": "–" if largest is None else largest["row"],
     }
 
 
-def as_json(trials: Sequence[Trial], *, preset: str, machine: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(
+    trials: Sequence[Trial], *, planned: Mapping[str, int], preset: str, machine: Mapping[str, Any]
+) -> dict[str, Any]:
     """A title, one row for every table, and every trial."""
-    where = f"{machine['cpu']}, {machine['threads']} threads, torch {machine['torch']}"
+    where = f"{machine['cpu']}, threads: {machine['threads']}, torch {machine['torch']}"
     return {
         "title": f"Two optimizer steps and one evaluation batch in the preset `{preset}` ({where}).",
         "preset": preset,
         "machine": dict(machine),
-        "rows": by_table(trials),
+        "rows": by_table(trials, planned),
         "runs": [{name: value for name, value in trial.items() if value not in ("", ())} for trial in trials],
     }
 
