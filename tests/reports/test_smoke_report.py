@@ -23,7 +23,7 @@ TRIALS = [trial("GIN"), trial("PNA", megabytes=3072), trial("GCN", "no data", 0)
 
 def test_a_table_is_told_by_its_largest_run_and_says_what_was_not_tried() -> None:
     (row, other) = by_table(TRIALS, {"tu": 9, "toy": 2})
-    counts = {"runs": 9, "tried": 4, "starts": 2, "failed": 1, "data not at hand": 1}
+    counts = {"runs": 9, "tried": 4, "starts": 2, "failed": 1, "data not at hand": 1, "stopped": 0}
     assert row == {"table": "tu", **counts, "processor seconds": 6, "peak GB": "3.00", "of": "PNA"}
     assert (other["runs"], other["tried"], other["peak GB"]) == (2, 0, "–")
 

@@ -115,6 +115,19 @@ class TestProcesses:
         assert trials[2].notes[-1] == "the same run as smoky, A"
         assert [trial.steps for trial in trials] == [2, 0, 2]
 
+    def test_a_row_whose_time_is_up_says_how_far_it_came_and_the_others_go_on(self) -> None:
+        trials = list(tried(cells_of(smoke_table(end="goes on"), columns=("first",)), most_seconds=1))
+        assert [(trial.row, trial.status, trial.steps) for trial in trials] == [
+            ("A", "ok", 2),
+            ("B", "stopped", 2),
+        ]
+
+    def test_a_row_that_needs_more_memory_than_it_may_take_fails_by_itself(self) -> None:
+        cell = cells_of(smoke_table(end="wants 8 GB"), rows=("B",), columns=("first",))[0]
+        (trial,) = tried([cell], most_memory=4)
+        assert (trial.status, trial.steps) == ("failed", 2)
+        assert "memory" in trial.reason
+
     def test_a_row_of_the_toy_table_starts_in_the_published_size(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -29,6 +29,7 @@ def smoke_command(
     jobs: int,
     threads: int,
     most_memory: float | None,
+    most_seconds: float | None,
     results: Path,
     output: Path | None,
     print_json: bool,
@@ -37,7 +38,7 @@ def smoke_command(
     cells = _cells(table, rows, columns, preset, results)
     planned, where = Counter(cell.run.table for cell in cells), machine(threads)
     trials: list[dict[str, Any]] = []
-    for trial in tried(cells, jobs=jobs, threads=threads, most_memory=most_memory):
+    for trial in tried(cells, jobs=jobs, threads=threads, most_memory=most_memory, most_seconds=most_seconds):
         trials.append(asdict(trial))
         print(f"{len(trials)} of {len(cells)}: {trial_line(trials[-1])}", file=sys.stderr, flush=True)
         if output is not None:

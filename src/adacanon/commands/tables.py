@@ -77,6 +77,8 @@ class Execute:
     memory that they take. No record is written. The table ``all`` stands for all tables."""
     most_memory: float | None = None
     """With ``--smoke``: GB that a row may take before it counts as failed; nine tenths of what is free."""
+    most_seconds: float | None = None
+    """With ``--smoke``: seconds of a processor after which a row is stopped; the others go on."""
     output: Path | None = None
     """With ``--smoke``: also write what was found to this file, as JSON."""
     json: bool = False
@@ -108,6 +110,7 @@ class Execute:
             jobs=self.jobs or 1,
             threads=self.threads,
             most_memory=self.most_memory,
+            most_seconds=self.most_seconds,
             results=self.results,
             output=self.output,
             print_json=self.json,

@@ -7,7 +7,7 @@ from typing import Any
 Trial = Mapping[str, Any]
 """The fields of ``adacanon.runs.smoke.Trial``."""
 
-WORDS = {"ok": "starts", "failed": "failed", "no data": "data not at hand"}
+WORDS = {"ok": "starts", "failed": "failed", "no data": "data not at hand", "stopped": "stopped"}
 GIGABYTE = 1024
 
 

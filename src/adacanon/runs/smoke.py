@@ -7,6 +7,7 @@ that is removed.
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import threading
 import time
@@ -21,7 +22,7 @@ from typing import Any, Literal
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from adacanon.errors import MissingDataError
+from adacanon.errors import AdacanonError, MissingDataError
 from adacanon.folders import cache_folder
 from adacanon.runs.run import FAILURES, Run, Settings, Training
 from adacanon.runs.smoke_cache import SmokeCache
@@ -29,8 +30,8 @@ from adacanon.runs.table import Table
 from adacanon.training.loop import TrainingControl
 from adacanon.training.smoke import smoke
 
-Status = Literal["ok", "failed", "no data"]
-PRELOADED = ("torch_geometric.data", "torch_geometric.nn", "adacanon.experiments.catalogue")
+Status = Literal["ok", "failed", "no data", "stopped"]
+PRELOADED = (__name__, "torch_geometric.data", "torch_geometric.nn", "adacanon.experiments.catalogue")
 """Imported once, by the process that all others are copies of: to import them for every row would take longer than most
 rows.
 """
@@ -41,7 +42,8 @@ class Trial:
     """What the smoke run of a row and column came to.
 
     Attributes:
-        status: "no data" where a data set is not on this machine.
+        status: "no data" where a data set is not on this machine, "stopped" where time was up; ``steps`` says how far
+            it came.
         reason: of a failure, or what is missing.
         seconds: from loading the data to the last figure.
         processor_seconds: of all cores together; on a machine that others use too, look at these.
@@ -65,6 +67,15 @@ class Trial:
     steps: int = 0
     parameters: int = 0
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a smoke run may take: threads, GB of memory, and seconds of a processor."""
+
+    threads: int
+    memory: float | None
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -134,7 +145,12 @@ def smoke_settings(options: Settings, own: Settings) -> Settings:
 
 
 def tried(
-    cells: Sequence[Cell], *, jobs: int = 1, threads: int = 1, most_memory: float | None = None
+    cells: Sequence[Cell],
+    *,
+    jobs: int = 1,
+    threads: int = 1,
+    most_memory: float | None = None,
+    most_seconds: float | None = None,
 ) -> Iterator[Trial]:
     """The trials of some cells, in their order, each in a process of its own.
 
@@ -142,17 +158,16 @@ def tried(
         jobs: processes at a time.
         threads: of torch in each of them.
         most_memory: of each of them, in GB; nine tenths of what the machine has left, if not given.
+        most_seconds: of a processor for each of them, after which it is stopped.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED, *{cell.table.execute.__module__ for cell in cells}])
     first: dict[tuple[Any, ...], Cell] = {}
     for cell in cells:
         first.setdefault(cell.same, cell)
+    limits = Limits(threads, most_memory or free_memory(jobs), most_seconds)
     with SmokeCache() as cache, ThreadPoolExecutor(jobs) as pool:
-        futures = {
-            same: pool.submit(_in_process, context, cell, cache, threads, most_memory or free_memory(jobs))
-            for same, cell in first.items()
-        }
+        futures = {same: pool.submit(_in_process, context, cell, cache, limits) for same, cell in first.items()}
         try:
             for cell in cells:
                 yield _named(cell, first[cell.same], futures[cell.same].result())
@@ -170,10 +185,10 @@ def _named(cell: Cell, done: Cell, trial: Trial) -> Trial:
     return replace(named, seconds=0.0, processor_seconds=0.0)
 
 
-def _in_process(context: Any, cell: Cell, cache: SmokeCache, threads: int, most: float | None) -> Trial:
+def _in_process(context: Any, cell: Cell, cache: SmokeCache, limits: Limits) -> Trial:
     receiver, sender = context.Pipe(duplex=False)
     with cache.of_one_run() as folder:
-        arguments = (sender, cell.table.execute, cell.run, cell.batch, folder, threads, most)
+        arguments = (sender, cell.table.execute, cell.run, cell.batch, folder, limits)
         process = context.Process(target=_child, args=arguments, daemon=True)
         process.start()
         sender.close()
@@ -188,15 +203,24 @@ def _in_process(context: Any, cell: Cell, cache: SmokeCache, threads: int, most:
     return replace(trial, reason=trial.reason.replace(str(folder), str(cache_folder())))
 
 
-def _child(
-    sender: Connection, training: Training, run: Run, batch: int | None, cache: Path, threads: int, most: float | None
-) -> None:
+def _child(sender: Connection, training: Training, run: Run, batch: int | None, cache: Path, limits: Limits) -> None:
     threading.Thread(target=_end_with_command, daemon=True).start()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(limits.threads)
     SmokeCache.enter(cache)
-    if most is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (int(most * 2**30),) * 2)
+    if limits.memory is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (int(limits.memory * 2**30),) * 2)
+    if limits.seconds is not None:
+        signal.signal(signal.SIGPROF, _time_is_up)
+        signal.setitimer(signal.ITIMER_PROF, limits.seconds)
     sender.send(trial_of(training, run, batch))
+
+
+class TimeIsUpError(AdacanonError):
+    """A smoke run has had the time that it was given."""
+
+
+def _time_is_up(number: int, frame: Any) -> None:
+    raise TimeIsUpError("Its time was up")
 
 
 def _end_with_command() -> None:
@@ -218,6 +242,8 @@ def trial_of(training: Training, run: Run, batch: int | None) -> Trial:
             training(run, TrainingControl())
         except MissingDataError as error:
             status, reason = "no data", str(error)
+        except TimeIsUpError as error:
+            status, reason = "stopped", str(error)
         except (*FAILURES, MemoryError) as error:
             status, reason = "failed", f"{type(error).__name__}: {error}"
     peak = peak_megabytes()
