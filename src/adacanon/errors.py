@@ -41,6 +41,10 @@ class DataError(AdacanonError, OSError):
     """A data or record file is missing, malformed or incomplete."""
 
 
+class MissingDataError(DataError):
+    """A data set or its weights are not on this machine."""
+
+
 class ExportError(AdacanonError, RuntimeError):
     """A model cannot be written to a file that runs without adacanon."""
 

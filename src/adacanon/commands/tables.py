@@ -9,6 +9,8 @@ from typing import Literal
 import tyro
 
 from adacanon.commands.options import RESULTS, THREADS, Place, Preset, names_of, report_failures, set_threads
+from adacanon.commands.smoke import smoke_command
+from adacanon.errors import InputError
 from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.experiments.data_sets import clouds, graphs, molecules
 from adacanon.files import write_whole
@@ -70,8 +72,23 @@ class Execute:
     """Seconds between two checkpoints of a run."""
     results: Path = RESULTS
     """Folder of the records, and of the choices of ``tune`` if it holds any."""
+    smoke: bool = False
+    """Does it start? Two optimizer steps and one evaluation batch of every row in the full sizes of the preset, and the
+    memory that they take. No record is written. The table ``all`` stands for all tables."""
+    most_memory: float | None = None
+    """With ``--smoke``: GB that a row may take before it counts as failed; nine tenths of what is free."""
+    most_seconds: float | None = None
+    """With ``--smoke``: seconds of a processor after which a row is stopped; the others go on."""
+    output: Path | None = None
+    """With ``--smoke``: also write what was found to this file, as JSON."""
+    json: bool = False
+    """With ``--smoke``: print what was found as JSON."""
 
     def __call__(self) -> int:
+        if self.smoke:
+            return self._smoke()
+        if self.json or self.output is not None:
+            raise InputError("run has --json and --output with --smoke only. Hint: adacanon report has both")
         set_threads(self.threads)
         table, file = _table(self.table, self.results)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
@@ -81,6 +98,23 @@ class Execute:
         if len(failures) < len(runs):
             show_summary(summary_of(table, runs, file))
         return report_failures(failures)
+
+    def _smoke(self) -> int:
+        if self.executor != "local":
+            raise InputError(f"Smoke runs are for the machine that they run on, got executor={self.executor!r}")
+        return smoke_command(
+            self.table,
+            self.rows,
+            self.columns,
+            preset=self.preset or "cpu",
+            jobs=self.jobs or 1,
+            threads=self.threads,
+            most_memory=self.most_memory,
+            most_seconds=self.most_seconds,
+            results=self.results,
+            output=self.output,
+            print_json=self.json,
+        )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adacanon.errors import DataError, InputError
+from adacanon.errors import DataError, InputError, MissingDataError
 from adacanon.folders import cache_folder, data_folder
 
 DAMAGE = (
@@ -96,9 +96,11 @@ def data_file(name: Path, folder: Path | None, *, of: str) -> Path:
     """Where a file lies in a folder of data sets, ``ADACANON_DATA`` if none is given."""
     root = folder or data_folder()
     if root is None:
-        raise DataError(f"{of} is read from {name}, in a folder to be named. Hint: set ADACANON_DATA to that folder")
+        raise MissingDataError(
+            f"{of} is read from {name}, in a folder to be named. Hint: set ADACANON_DATA to that folder"
+        )
     if not (root / name).is_file():
-        raise DataError(
+        raise MissingDataError(
             f"{root / name} is missing. Hint: set ADACANON_DATA to a folder that holds {name}, "
             "or make it from the official files: adacanon data import --help"
         )
@@ -116,7 +118,7 @@ def imported_file(name: Path, folder: Path | None, *, make: str) -> Path:
     for place in places:
         if place.is_file():
             return place
-    raise DataError(
+    raise MissingDataError(
         f"{' and '.join(map(str, places))} {'is' if len(places) == 1 else 'are'} missing. Hint: set ADACANON_DATA to a "
         f"folder that holds {name}, or make it from the official files by {make}"
     )

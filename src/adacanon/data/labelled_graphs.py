@@ -1,6 +1,6 @@
 """Data sets of many small graphs with labels, kept in flat tensors: all nodes in one, all edges in another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,6 +113,23 @@ class LabelledGraphs:
             from torch_geometric.data import Data
 
         return [self._data(Data, number) for number in index.reshape(-1, 1)]
+
+    def only(self, parts: Parts) -> "LabelledGraphs":
+        """The graphs of these parts alone, numbered anew; a graph may come more than once."""
+        index = torch.cat(parts)
+        node, _, _ = stretches(self.first_node, self._checked(index))
+        edge, _, _ = stretches(self.first_edge, index)
+        numbers = torch.arange(len(index)).split([len(part) for part in parts])
+        return replace(
+            self,
+            x=self.x.index_select(0, node),
+            edges=self.edges.index_select(1, edge),
+            edge_attr=self.edge_attr.index_select(0, edge),
+            first_node=starts(self.first_node.diff()[index].numpy()),
+            first_edge=starts(self.first_edge.diff()[index].numpy()),
+            labels=self.labels[index],
+            parts=Parts(*numbers),
+        )
 
     def _data(self, make: Any, number: Tensor) -> Any:
         x, edge_index, edge_attr, _ = self.batch(number)

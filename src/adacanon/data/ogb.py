@@ -28,7 +28,7 @@ from adacanon.data.graph_checks import (
 from adacanon.data.labelled_graphs import LabelledGraphs, Parts, Statistics, starts
 from adacanon.data.number_files import OnBytes, read_numbers
 from adacanon.data.official import OnProgress, silent
-from adacanon.errors import DataError, UnknownNameError
+from adacanon.errors import DataError, MissingDataError, UnknownNameError
 from adacanon.folders import cache_folder, data_folder
 
 ATOMS = (119, 5, 12, 12, 10, 6, 6, 2, 2)
@@ -152,7 +152,7 @@ def official_folder(layout: Layout, folder: Path | None = None) -> Path:
     for place in places:
         if place.is_dir():
             return place
-    raise DataError(
+    raise MissingDataError(
         f"{' and '.join(map(str, places))} {'is' if len(places) == 1 else 'are'} missing. Hint: fetch {layout.archive} "
         f"(https://ogb.stanford.edu/docs/graphprop), unpack it, name the folder OGB/{layout.folder}, and set "
         "ADACANON_DATA to the folder that holds OGB"

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adacanon.errors import DataError, UnknownNameError
+from adacanon.errors import DataError, MissingDataError, UnknownNameError
 from adacanon.extras import optional
 from adacanon.folders import cache_folder, data_folder
 
@@ -152,7 +152,7 @@ def _fetch(name: str) -> None:
         TUDataset(str(cache_folder() / "TUDataset"), name)
     except (OSError, RuntimeError) as error:
         places = " and ".join(str(folder) for folder in _folders(name))
-        raise DataError(
+        raise MissingDataError(
             f"{name} was looked for in {places} and could not be fetched ({error}). "
             f"Hint: set ADACANON_DATA to a folder that holds TUDataset/{name}/raw"
         ) from error

@@ -52,6 +52,16 @@ def show_comparison(comparison: Comparison) -> None:
     console.print(f"• {HOW_TO_READ}", highlight=False, markup=False)
 
 
+def show_trials(title: str, content: Sequence[Line], notes: Sequence[str]) -> None:
+    """What smoke runs came to."""
+    from rich.console import Console
+
+    console = Console()
+    console.print(_table(title, content))
+    for note in notes:
+        console.print(f"• {note}", highlight=False, markup=False)
+
+
 def _side_by_side(content: Sequence[Line], width: int) -> Iterator[list[int]]:
     """Columns that fit beside each other and beside the names, as many at a time as do."""
     widths = [3 + max(map(len, column)) for column in zip(*content, strict=True)]

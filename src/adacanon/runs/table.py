@@ -68,6 +68,8 @@ class Table:
         search_space: the hyperparameters of a row and their values, where they are chosen by a study.
         prepare: computes what the runs share, before the first of them.
         comparable: whether figures with these settings may be subtracted from the paper's.
+        smoke: settings of smoke runs, which say how much is measured after the training; never a size of a network, an
+            input or a batch.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Table:
     tuned: tuple[str, ...] = ()
     prepare: Preparation | None = None
     comparable: Callable[[Settings], bool] = lambda settings: True
+    smoke: Settings = field(default_factory=dict)
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -151,4 +151,5 @@ CONTINUITY = Table(
         *((f"near_{n}", f"{tilt:g}° beside") for n, tilt in enumerate(TILTS)),
         ("accuracy", "accuracy"),
     ),
+    smoke={"paths": 1, "steps": 2 * max(COARSER), "tilts": list(TILTS[:1])},
 )

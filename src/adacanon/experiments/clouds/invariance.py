@@ -216,4 +216,5 @@ INVARIANCE = Table(
         ("near", "near miss"),
         ("accuracy", "accuracy"),
     ),
+    smoke={"rotations": 1, "paths": 1, "steps": 32},
 )

@@ -15,6 +15,7 @@ from adacanon.points.rotations import Axis, rotations_about
 from adacanon.spaces import SO3, Circle
 from adacanon.training.learner import Learner, looked_up
 from adacanon.training.loop import DataSplit
+from adacanon.training.smoke import shortened
 
 VERTICAL: Axis = (0.0, 1.0, 0.0)
 """Of ModelNet and ShapeNet; the paper calls its vertical axis z."""
@@ -99,7 +100,7 @@ def rotated_clouds(
     index, first = torch.arange(len(points)), len(train)
     once = first if whole else len(data.train.labels)
     labels = torch.cat([data.train.labels.repeat(expansion), data.test.labels.repeat(copies)])
-    split = DataSplit(index[:once], index[:0], index[first:])
+    split = shortened(DataSplit(index[:once], index[:0], index[first:]))
     return RotatedClouds(points, labels, split, len(data.class_names), fixed, axis, 1 if whole else expansion)
 
 

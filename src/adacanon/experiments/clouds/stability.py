@@ -157,4 +157,5 @@ STABILITY = Table(
     execute=execute,
     metric=COLUMN,
     extra_metrics=(("median", "median"), ("kept", "kept, %"), ("epoch", "epoch")),
+    smoke={"epoch": 1, "shapes": 32},
 )

@@ -15,7 +15,7 @@ from adacanon.baselines.graphs.message_passing import degree_histogram
 from adacanon.baselines.graphs.s2gnn import lowest
 from adacanon.baselines.graphs.spatio_spectral import spectral_encodings
 from adacanon.data.array_cache import cached_arrays
-from adacanon.data.labelled_graphs import LabelledGraphs
+from adacanon.data.labelled_graphs import LabelledGraphs, Parts
 from adacanon.data.official import OnProgress, silent
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.framed_graphs import FramedGraphs
@@ -23,6 +23,7 @@ from adacanon.graphs.prepared_graphs import prepared_graphs
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import Spectrum, decompose
 from adacanon.training.loop import DataSplit
+from adacanon.training.smoke import is_smoke, shortened
 
 PORTION = 1000
 """Graphs that are torch-geometric objects at a time."""
@@ -53,6 +54,14 @@ class BenchmarkGraphs:
 
     data: LabelledGraphs
     metric: str
+
+    @classmethod
+    def of(cls, data: LabelledGraphs, metric: str) -> "BenchmarkGraphs":
+        """All graphs, or in a smoke run those that it reads: to prepare all of them can take hours."""
+        if not is_smoke():
+            return cls(data, metric)
+        split = shortened(DataSplit(*data.parts))
+        return cls(data.only(Parts(split.train, split.validation, split.test)), metric)
 
     @property
     def split(self) -> DataSplit:

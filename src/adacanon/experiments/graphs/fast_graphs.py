@@ -14,6 +14,7 @@ from adacanon.runs.table import Row, Table
 from adacanon.training.learner import Learner
 from adacanon.training.loop import DataSplit, History, TrainingControl, accuracy
 from adacanon.training.schedule import Schedule
+from adacanon.training.smoke import shortened
 
 METHOD = "A-NLSF"
 
@@ -44,7 +45,7 @@ def settings(row: Row, column: str, preset: str, *, choices: Choices | None = No
 def halves(samples: int, *, seed: int) -> DataSplit:
     """One random half for training, the other for the test."""
     order = torch.randperm(samples, generator=torch.Generator().manual_seed(seed))
-    return DataSplit(order[samples // 2 :], order[:0], order[: samples // 2])
+    return shortened(DataSplit(order[samples // 2 :], order[:0], order[: samples // 2]))
 
 
 def trained(run: Run, control: TrainingControl) -> tuple[Learner, DataSplit, History]:

@@ -82,7 +82,7 @@ def trained(
 def ogb_graphs(column: str) -> BenchmarkGraphs:
     """The data of a column, read once per process."""
     name = COLUMNS[column]
-    return BenchmarkGraphs(load_ogb(name), layout_named(name).metric)
+    return BenchmarkGraphs.of(load_ogb(name), layout_named(name).metric)
 
 
 def prepare_ogb(runs: Sequence[Run], *, show: bool) -> None:

@@ -39,7 +39,7 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
 @lru_cache(maxsize=1)
 def peptides() -> BenchmarkGraphs:
     """The data set, read once per process."""
-    return BenchmarkGraphs(load_peptides(), "average_precision")
+    return BenchmarkGraphs.of(load_peptides(), "average_precision")
 
 
 def prepare_peptides(runs: Sequence[Run], *, show: bool) -> None:

@@ -25,6 +25,7 @@ from adacanon.runs.seeded import train_seeded
 from adacanon.training.calibration import calibration_error, scaled_calibration_error
 from adacanon.training.loop import DataSplit, TrainingControl
 from adacanon.training.schedule import Schedule
+from adacanon.training.smoke import shortened
 
 EPOCHS = 100
 PATHS, STEPS = 8, 65
@@ -46,7 +47,7 @@ def inner_split(data: TUData, *, seed: int) -> DataSplit:
     graphs = torch.cat([first.train, first.validation])
     order = graphs[torch.randperm(len(graphs), generator=torch.Generator().manual_seed(seed))]
     held_out = len(graphs) // 3
-    return DataSplit(order[held_out:], order[:0], order[:held_out])
+    return shortened(DataSplit(order[held_out:], order[:0], order[:held_out]))
 
 
 def figures(run: Run, control: TrainingControl) -> dict[str, float]:

@@ -58,4 +58,5 @@ TEMPERATURE_GRAPHS = Table(
     presets=("cpu",),
     choices=tu.CHOICES,
     aliases={"PTC_MR": "PTC"},
+    smoke={"paths": 1, "path_steps": 3},
 )

@@ -77,4 +77,5 @@ TU_RUNTIME = replace(
     metric="seconds_per_epoch",
     extra_metrics=(("ratio", "ratio to GIN"), ("parameters", "parameters")),
     search_space=None,
+    smoke={"repetitions": 1},
 )

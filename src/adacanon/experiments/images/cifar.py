@@ -23,6 +23,7 @@ from adacanon.runs.table import Row, Table
 from adacanon.training.learner import Learner
 from adacanon.training.loop import DataSplit, History, TrainingControl
 from adacanon.training.schedule import Schedule
+from adacanon.training.smoke import shortened
 
 LEVELS = 5
 WINDOWS = (1, 5, 14, 30, 55)
@@ -83,7 +84,7 @@ def split_of(data: WindowFeatures, *, seed: int, held_out: float) -> DataSplit:
     index = torch.arange(len(data.labels))
     order = torch.randperm(data.train, generator=torch.Generator().manual_seed(seed))
     count = round(held_out * data.train)
-    return DataSplit(order[count:], order[:count], index[data.train :])
+    return shortened(DataSplit(order[count:], order[:count], index[data.train :]))
 
 
 def build(data: WindowFeatures, options: Settings) -> Learner:

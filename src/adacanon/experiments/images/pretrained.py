@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from adacanon.errors import DataError
+from adacanon.errors import MissingDataError
 from adacanon.folders import cache_folder, data_folder
 from adacanon.images.resnet import ResNet18
 from adacanon.images.weights import load_weights
@@ -17,7 +17,7 @@ def weights_file() -> Path:
     for file in (folder / name for folder in folders for name in FILES):
         if file.is_file():
             return file
-    raise DataError(
+    raise MissingDataError(
         f"No weights of ResNet-18 in {' or '.join(map(str, folders))}, expected {', '.join(FILES)}. Hint: fetch "
         f"https://download.pytorch.org/models/resnet18-f37072fd.pth into {folders[-1]}"
     )

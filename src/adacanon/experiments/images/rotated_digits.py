@@ -1,6 +1,6 @@
 """Digits at any angle, and a small network on them: what a training sees, and what it is tested on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch
@@ -12,8 +12,11 @@ from adacanon.data.images import ImageDataset, load_images
 from adacanon.images import Rotations
 from adacanon.training.learner import Learner, looked_up
 from adacanon.training.loop import DataSplit
+from adacanon.training.smoke import one_batch, shortened
 
 FAMILY = Rotations("disc")
+EVALUATED = 250
+"""Images that are evaluated at a time; no result depends on it."""
 
 
 class SmallCNN(nn.Module):
@@ -80,8 +83,9 @@ def rotated_digits(data: ImageDataset, *, seed: int) -> RotatedDigits:
     labels = torch.cat([data.train.labels, data.test.labels, data.test.labels])
     index = torch.arange(len(images))
     first, second = len(train), len(train) + len(test)
-    split = DataSplit(index[:first], index[:0], index[first:second])
-    return RotatedDigits(images, labels, split, index[second:], len(data.class_names))
+    parts = shortened(DataSplit(index[:first], index[:0], index[first:first]))
+    split = replace(parts, test=one_batch(index[first:second], batch=EVALUATED))
+    return RotatedDigits(images, labels, split, one_batch(index[second:], batch=EVALUATED), len(data.class_names))
 
 
 def randomly_rotated(images: Tensor, generator: torch.Generator | None = None) -> Tensor:

@@ -3,6 +3,7 @@
 import time
 
 from adacanon.experiments.images.rotated_digits import (
+    EVALUATED,
     RotatedDigits,
     SmallCNN,
     canonicalized,
@@ -66,8 +67,8 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     learner, history = train_seeded(run, lambda: build(row, data, options), data.split, schedule, control)
     final, begin = tested(row, learner, data, options), time.perf_counter()
     found = {
-        "accuracy": accuracy(final, data.split.test, batch=250),
-        "upright_accuracy": accuracy(final, data.upright, batch=250),
+        "accuracy": accuracy(final, data.split.test, batch=EVALUATED),
+        "upright_accuracy": accuracy(final, data.upright, batch=EVALUATED),
     }
     return {
         **found,

@@ -10,6 +10,7 @@ from torch import nn
 from adacanon.core import Canonicalized, NegativeEntropy
 from adacanon.data.scenes import SCENE_CLASSES
 from adacanon.experiments.images.turned_scenes import (
+    BATCH,
     TurnedScenes,
     augmented_segmenter,
     segmentation_figures,
@@ -177,6 +178,7 @@ SEGMENTATION = Table(
         ("milliseconds", "CPU ms per image"),
     ),
     presets=("cpu",),
+    smoke={"tested": BATCH, "tuning_epochs": 1},
 )
 SEGMENTATION_TEMPERATURE = replace(
     SEGMENTATION,

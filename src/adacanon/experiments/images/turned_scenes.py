@@ -16,6 +16,7 @@ from adacanon.data.scenes import SCENE_CLASSES, Scenes, pixel_centres, random_sc
 from adacanon.training.learner import Criterion, Learner, looked_up
 from adacanon.training.loop import DataSplit
 from adacanon.training.part_metrics import class_ious
+from adacanon.training.smoke import shortened
 
 PARTS = ("train", "validation", "test")
 BATCH = 50
@@ -55,7 +56,7 @@ class TurnedScenes:
     def all(self) -> DataSplit:
         """All scenes for training, none to choose an epoch by."""
         index = torch.arange(len(self.scenes))
-        return DataSplit(index, index[:0], index[:0])
+        return shortened(DataSplit(index, index[:0], index[:0]))
 
 
 @lru_cache(maxsize=3)

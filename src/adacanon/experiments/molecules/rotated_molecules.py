@@ -10,6 +10,7 @@ from adacanon.data.qm9 import QM9, Molecules, load_qm9
 from adacanon.spaces import SO3
 from adacanon.training.learner import HasLoss, Learner
 from adacanon.training.loop import DataSplit
+from adacanon.training.smoke import shortened
 
 Form = tuple[Tensor, Tensor, Tensor]
 """Positions, types and mask of some molecules: one argument of a network, and what a family transforms."""
@@ -63,11 +64,15 @@ class RotatedMolecules:
     def turned_inputs(self, index: Tensor) -> tuple[Form]:
         """Some tested molecules in their poses."""
         ((positions, types, mask),) = self.inputs(index)
-        return ((turned(positions, self.poses[index - len(self.split.train)]), types, mask),)
+        return ((turned(positions, self.poses_of(index)), types, mask),)
+
+    def poses_of(self, index: Tensor) -> Tensor:
+        """The poses of some tested molecules, which are the last ones."""
+        return self.poses[index - (len(self.molecules) - len(self.poses))]
 
     def turned_labels(self, index: Tensor) -> Tensor:
         """The labels of some tested molecules in their poses."""
-        return moved(self.labels[index], self.poses[index - len(self.split.train)], vectors=self.vectors)
+        return moved(self.labels[index], self.poses_of(index), vectors=self.vectors)
 
 
 def rotated_molecules(data: QM9, target: str, *, seed: int, held_out: bool = False) -> RotatedMolecules:
@@ -86,7 +91,7 @@ def rotated_molecules(data: QM9, target: str, *, seed: int, held_out: bool = Fal
     spread = float(values[:train].square().sum(1).mean().sqrt())
     poses = SO3().sample(len(tested), generator=torch.Generator().manual_seed(seed)).to(values)
     index = torch.arange(len(molecules))
-    split = DataSplit(index[:train], index[:0], index[train:])
+    split = shortened(DataSplit(index[:train], index[:0], index[train:]))
     return RotatedMolecules(molecules, values / spread, spread, poses, vectors, split)
 
 

@@ -25,6 +25,7 @@ from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner, looked_up
 from adacanon.training.loop import DataSplit, TrainingControl, accuracy, stratified_folds, train
 from adacanon.training.schedule import Schedule
+from adacanon.training.smoke import shortened
 
 GRAPH_NETWORKS = {"MLP": "mlp", "GCN": "gcn", "GAT": "gat", "GIN": "gin", "ChebNet": "chebnet"}
 BANDS: Settings = {"bands": 8, "decay": 0.5}
@@ -69,24 +70,19 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     task = task_of(run)
     generator = torch.Generator().manual_seed(options["seed"])
     train_index, test = stratified_folds(task.labels, options["folds"], generator=generator)[run.split]
+    split = shortened(DataSplit(train_index, train_index[:0], test))
     schedule = Schedule.of(options)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * options["seed"] + run.split)
         learner = build(row, task, options, train=train_index, seed=run.split)
-        history = train(
-            learner,
-            DataSplit(train_index, train_index[:0], test),
-            schedule,
-            generator=generator,
-            control=control,
-        )
+        history = train(learner, split, schedule, generator=generator, control=control)
     return {
-        "accuracy": accuracy(learner, test, batch=schedule.batch),
-        "train_accuracy": accuracy(learner, train_index, batch=schedule.batch),
+        "accuracy": accuracy(learner, split.test, batch=schedule.batch),
+        "train_accuracy": accuracy(learner, split.train, batch=schedule.batch),
         "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
         "seconds": history.seconds,
-        **(_in_another_basis(row, run, learner, test, schedule.batch) if row in EIGENVECTOR_ROWS else {}),
+        **(_in_another_basis(row, run, learner, split.test, schedule.batch) if row in EIGENVECTOR_ROWS else {}),
     }
 
 
