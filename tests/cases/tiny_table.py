@@ -57,7 +57,9 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
 
 def logged(options: Settings, epoch: int, loss: float) -> None:
     """Append a line; processes that append to one file at the same time do not mix their lines."""
-    with Path(options["log"]).open("a") as stream:
+    log = Path(options["log"])
+    log.with_suffix(".process").write_text(str(os.getpid()))
+    with log.open("a") as stream:
         stream.write(f"{options.get('name', '')}{epoch}\n")
     if epoch == options.get("hold"):
         wait_for(Path(options["sign"]), pause=0.0)
