@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.frame.two_nodes import is_alive, lines_of, two_nodes, wait_until
 
 from adacanon.errors import DataError
 from adacanon.runs.choices import read_choices
@@ -21,7 +22,6 @@ from adacanon.runs.runner import run_missing
 from adacanon.runs.tuning import tune
 from adacanon.training.records import Record, read_records
 from cases.tiny_table import TINY, tiny_run
-from cases.two_nodes import is_alive, lines_of, two_nodes, wait_until
 
 pytest.importorskip("ray")
 EPOCHS, HELD = 6, 3

@@ -28,7 +28,7 @@ def check_listening(address: str) -> None:
     """Refuse an address where nobody speaks HTTP/2, as the head of a cluster does.
 
     Example:
-        >>> check_listening("node1")
+        >>> check_listening("node1")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
         adacanon.errors.InputError: --address takes HOST:PORT or auto, got 'node1'. Hint: ray start --head prints ...
