@@ -1,7 +1,7 @@
 """One training epoch of A-NLSF against graph networks, on the five TU data sets, molhiv and Peptides-func.
 
-Two ratios. ``without``: A-NLSF with no message passing, against GIN of the same width and batches. ``behind``: A-NLSF as
-the readout of an encoder, against the network that is this encoder with an ordinary readout. On TU data sets the first
+Two ratios. ``without``: A-NLSF with no message passing, against GIN of the same width and batches. ``behind``: A-NLSF
+as the readout of an encoder, against the network that is this encoder with an ordinary readout. On TU data sets the first
 pair has the settings of ``tu``, the second those of ``tu-fair`` (first splits and folds); on molhiv and Peptides-func
 both have those of ``ogb`` and ``peptides``, on the first training graphs. Epochs of all networks of a data set are
 interleaved, and medians are compared. Spectra and frames, which are computed once, are not in these times.
@@ -9,13 +9,12 @@ interleaved, and medians are compared. Spectra and frames, which are computed on
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from adacanon.data.labelled_graphs import LabelledGraphs, Parts
+from adacanon.data.labelled_graphs import Parts
 from adacanon.experiments.graphs import ogb, peptides
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.experiments.graphs.benchmark_methods import METHODS as BENCHMARK_METHODS
@@ -81,25 +80,8 @@ def without_messages(learner: Learner) -> Learner:
 
 def first_graphs(graphs: BenchmarkGraphs, count: int) -> BenchmarkGraphs:
     """The first training graphs, as a data set of its own."""
-    data = graphs.data
-    kept = data.parts.train[:count]
-    node, edge = data.nodes(kept), torch.cat([torch.arange(*data.first_edge[i : i + 2].tolist()) for i in kept])
-    every = torch.arange(len(kept))
-    cut: LabelledGraphs = replace(
-        data,
-        x=data.x[node],
-        edges=data.edges[:, edge],
-        edge_attr=data.edge_attr[edge],
-        first_node=_begins(data.first_node.diff()[kept]),
-        first_edge=_begins(data.first_edge.diff()[kept]),
-        labels=data.labels[kept],
-        parts=Parts(every, every[:0], every[:0]),
-    )
-    return BenchmarkGraphs(cut, graphs.metric)
-
-
-def _begins(counts: Tensor) -> Tensor:
-    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    kept = graphs.data.parts.train[:count]
+    return BenchmarkGraphs(graphs.data.only(Parts(kept, kept[:0], kept[:0])), graphs.metric)
 
 
 def epoch(learner: Learner, train: Tensor, options: Settings) -> Callable[[], object]:

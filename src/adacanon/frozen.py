@@ -46,12 +46,16 @@ def features_of_forms(
     return torch.cat(parts).unflatten(0, (batch, count))
 
 
+SHARD = 250
+"""Samples whose features are in one file."""
+
+
 def stored_features(
     folder: Path,
     samples: int,
     features: Callable[[slice], Tensor],
     *,
-    shard: int = 250,
+    shard: int = SHARD,
     on_shard: Callable[[int, int], None] = lambda done, total: None,
 ) -> Tensor:
     """Features (samples, K, ...) in half precision, kept on the disk in shards and computed where one is not there yet.
@@ -66,17 +70,37 @@ def stored_features(
         on_shard: called with the samples that are there so far, and with all.
     """
     parts = []
-    for start in range(0, samples, shard):
-        rows = slice(start, min(start + shard, samples))
-        file = folder / f"{rows.start:06d}-{rows.stop:06d}.npy"
+    for rows in shards_of(samples, shard=shard):
+        file = shard_file(folder, rows)
         if not file.exists():
-            _write_shard(file, features(rows).half().cpu().numpy())
+            write_shard(file, as_stored(features(rows)))
         parts.append(_read_shard(file, rows.stop - rows.start))
         on_shard(rows.stop, samples)
     return torch.cat(parts)
 
 
-def _write_shard(file: Path, array: np.ndarray) -> None:
+def shards_of(samples: int, *, shard: int = SHARD) -> list[slice]:
+    """Which samples are in one file.
+
+    Example:
+        >>> shards_of(600)
+        [slice(0, 250, None), slice(250, 500, None), slice(500, 600, None)]
+    """
+    return [slice(start, min(start + shard, samples)) for start in range(0, samples, shard)]
+
+
+def shard_file(folder: Path, rows: slice) -> Path:
+    """Where the features of some samples are kept."""
+    return folder / f"{rows.start:06d}-{rows.stop:06d}.npy"
+
+
+def as_stored(features: Tensor) -> np.ndarray:
+    """Features as files hold them, in half precision."""
+    return features.half().cpu().numpy()
+
+
+def write_shard(file: Path, array: np.ndarray) -> None:
+    """Keep the features of some samples, all of them or none."""
     write_whole(file, lambda stream: np.save(stream, array))
 
 

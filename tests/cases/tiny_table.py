@@ -4,12 +4,14 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from adacanon.runs.run import Run
+from adacanon.runs.run import Run, Settings
 from adacanon.runs.runner import run_missing
 from adacanon.runs.table import Row, Table
 from adacanon.training.learner import Learner, looked_up
@@ -18,8 +20,13 @@ from adacanon.training.schedule import Schedule
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
-    """Train and return, if the settings do not say otherwise: raise, wait for a sign, or give that sign and die."""
+    """Train and return, if the settings do not say otherwise: raise, wait for a sign, or give that sign and die.
+
+    A ``log`` gets a line for every epoch; ``hold`` is an epoch at the end of which a run waits for a sign.
+    """
     options = run.options()
+    if "log" in options:
+        control = replace(control, on_epoch=partial(logged, options))
     if options.get("end") == "raises":
         raise IndexError("out of range")
     if options.get("end") == "waits":
@@ -48,12 +55,22 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     }
 
 
-def wait_for(file: Path) -> None:
+def logged(options: Settings, epoch: int, loss: float) -> None:
+    """Append a line; processes that append to one file at the same time do not mix their lines."""
+    log = Path(options["log"])
+    log.with_suffix(".process").write_text(str(os.getpid()))
+    with log.open("a") as stream:
+        stream.write(f"{options.get('name', '')}{epoch}\n")
+    if epoch == options.get("hold"):
+        wait_for(Path(options["sign"]), pause=0.0)
+
+
+def wait_for(file: Path, *, pause: float = 1.0) -> None:
     """The first time, whoever waits is broken off when the neighbour dies; afterwards there is nothing to wait for."""
     begin = time.monotonic()
     while not file.exists() and time.monotonic() < begin + 60:
         time.sleep(0.05)
-    time.sleep(1)
+    time.sleep(pause)
 
 
 TINY = Table(

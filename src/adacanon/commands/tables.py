@@ -92,7 +92,6 @@ class Execute:
         set_threads(self.threads)
         table, file = _table(self.table, self.results)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
-        self.results.mkdir(parents=True, exist_ok=True)
         with _executor(self) as executor:
             failures = run_missing(table, runs, file, executor=executor, checkpoint_every=self.checkpoint_every)
         if len(failures) < len(runs):
@@ -150,7 +149,6 @@ class Tune:
         table, _ = _table(self.table, self.results)
         rows = table.rows_named(names_of(self.rows)) or table.row_names
         columns = table.columns_named(names_of(self.columns)) or table.tuned or table.columns
-        self.results.mkdir(parents=True, exist_ok=True)
         records = self.results / f"{table.name}-tuning.jsonl"
         set_threads(1)
         with _executor(self) as executor:  # earlier choices of the folder do not enter a study

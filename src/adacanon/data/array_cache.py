@@ -3,6 +3,7 @@
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,19 +26,40 @@ def cached_arrays(name: str, digest: str, compute: Callable[[], dict[str, np.nda
     """The arrays stored under a name and a digest, or those computed now, which are stored. A damaged file is set
     aside; a full disk costs only the cache.
     """
-    file = cache_folder() / "arrays" / f"{name}-{digest}.npz"
-    found = _loaded(file)
-    if found is not None:
-        return found
-    arrays = compute()
+    found = stored_arrays(name, digest)
+    if found is None:
+        found = compute()
+        store_arrays(name, digest, found)
+    return found
+
+
+def store_arrays(name: str, digest: str, arrays: dict[str, np.ndarray]) -> None:
+    """Keep arrays under a name and a digest; a full disk costs only the cache."""
+    file = _file(name, digest)
     try:
         write_whole(file, lambda stream: np.savez(stream, allow_pickle=False, **arrays))  # type: ignore[arg-type]
     except OSError as error:
-        warnings.warn(f"{name} could not be cached in {file} ({error}); the work goes on", stacklevel=2)
-    return arrays
+        warnings.warn(f"{name} could not be cached in {file} ({error}); the work goes on", stacklevel=3)
 
 
-def _loaded(file: Path) -> dict[str, np.ndarray] | None:
+def remove_arrays(name: str, digest: str) -> None:
+    """Remove what is kept under a name and a digest, if anything."""
+    with suppress(OSError):
+        _file(name, digest).unlink(missing_ok=True)
+
+
+def is_stored(name: str, digest: str) -> bool:
+    """Whether anything is kept under a name and a digest."""
+    return _file(name, digest).is_file()
+
+
+def _file(name: str, digest: str) -> Path:
+    return cache_folder() / "arrays" / f"{name}-{digest}.npz"
+
+
+def stored_arrays(name: str, digest: str) -> dict[str, np.ndarray] | None:
+    """What is kept under a name and a digest; None if there is nothing, or a damaged file, which is set aside."""
+    file = _file(name, digest)
     if not file.is_file():
         return None
     try:

@@ -16,6 +16,7 @@ from adacanon.experiments.graphs.spectral_methods import SOFT_SETTINGS
 from adacanon.experiments.images import cifar, soft_crops, soft_digits
 from adacanon.reports.summary import Summary
 from adacanon.reports.temperature_figure import Curve
+from adacanon.runs.executors import Executor
 from adacanon.runs.run import INFINITE, Run, Settings, Training
 from adacanon.runs.table import Row, Table
 from adacanon.training.loop import TrainingControl
@@ -114,11 +115,11 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     return FIELDS[run.column].figures(run, control)
 
 
-def prepare(runs: Sequence[Run], *, show: bool) -> None:
+def prepare(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
     """Extract the features that the crops need."""
     options = [(run, run.options()) for run in runs]
     crops = [Run.of("cifar", run.row, own["data"], run.split, own) for run, own in options if "windows" in own]
-    cifar.prepare(crops, show=show)
+    cifar.prepare(crops, executor=executor, show=show)
 
 
 SHOWN = (

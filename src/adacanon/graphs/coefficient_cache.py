@@ -8,7 +8,7 @@ import io
 import os
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,18 @@ def store_coefficients(key: str, tensors: Sequence[Tensor]) -> None:
         _make_room(_file(key).parent)
     except OSError as error:
         warnings.warn(f"Coefficients could not be cached in {_file(key)} ({error}); the work goes on", stacklevel=3)
+
+
+def is_stored(key: str) -> bool:
+    """Whether there is a file for a key."""
+    return _file(key).exists()
+
+
+def remove_coefficients(keys: Iterable[str]) -> None:
+    """Remove files that are not needed any more."""
+    with suppress(OSError):
+        for key in keys:
+            _file(key).unlink(missing_ok=True)
 
 
 def _file(key: str) -> Path:

@@ -2,12 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
+from itertools import starmap
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,23 +17,32 @@ from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.band_frames import BandFrames, band_frames_of
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.category_embedding import one_hot_columns
-from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
+from adacanon.graphs.coefficient_cache import (
+    coefficient_key,
+    is_stored,
+    load_coefficients,
+    remove_coefficients,
+    store_coefficients,
+)
 from adacanon.graphs.coefficients import in_part, list_of_graphs, node_signal
 from adacanon.graphs.eigensolver_cost import announce_dense
 from adacanon.graphs.framed_graphs import FramedGraphs, walk_probabilities
 from adacanon.graphs.partial_spectra import partial_spectrum
+from adacanon.graphs.portions import InOrder, OnProgress, in_portions, portions_of, side_by_side
 from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
 from adacanon.graphs.spectra import Spectrum, decompose
 from adacanon.notices import warn_of_unread_features
-
-OnProgress = Callable[[int, int], None]
-"""Called with the graphs that are done and with all of them."""
 
 _VERSION = 1
 """Part of the key of cached tensors. Raise it whenever the same graphs get others."""
 
 _PORTION = 64
 """Graphs that a process takes at a time."""
+
+_KEPT_PORTION = 512
+"""The same where portions are kept on the disk."""
+
+Arrays = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,7 @@ def prepared_graphs(
     walk_steps: int = 16,
     cache: bool = True,
     jobs: int = 1,
+    in_order: InOrder | None = None,
     show: bool = False,
     on_progress: OnProgress | None = None,
 ) -> FramedGraphs:
@@ -102,8 +113,11 @@ def prepared_graphs(
         operator: "normalized", "laplacian", "adjacency", or a function from a graph to a symmetric matrix.
         frame_width: at most this many columns per band.
         walk_steps: return probabilities per node.
-        cache: keep the tensors of whole data sets, of 1000 graphs or more, on disk.
+        cache: keep the tensors of whole data sets, of 1000 graphs or more, on disk. Stopped in the middle, the same
+            call goes on with the portions that are missing.
         jobs: processes side by side. Scripts then need ``if __name__ == "__main__":``, as for all processes in Python.
+        in_order: calls a function with several arguments, elsewhere, and gives the answers in their order; in the place
+            of ``jobs``.
         show: draw a bar on the standard error output.
         on_progress: called with the graphs that are done and with all of them.
 
@@ -125,9 +139,8 @@ def prepared_graphs(
     tensors = None if key is None else load_coefficients(key)
     if tensors is None:
         tell = on_progress or (_bar() if show else lambda done, total: None)
-        tensors = _joined(_computed(graphs, how, jobs, tell))
-        if key is not None:
-            store_coefficients(key, tensors)
+        with side_by_side(jobs) as processes:
+            tensors = _computed(graphs, how, key, in_order or processes, tell)
     walks, *frames = tensors
     return _with_frames(graphs, walks, BandFrames(*frames))
 
@@ -176,36 +189,46 @@ def _edge_features(graphs: Sequence[Any]) -> Tensor | None:
 
 
 def _computed(
-    graphs: Sequence[Any], how: Preparation, jobs: int, tell: OnProgress
-) -> Iterator[list[tuple[Tensor, ...]]]:
-    """The tensors of all graphs, some graphs at a time, in order."""
-    portions = [range(start, min(start + _PORTION, len(graphs))) for start in range(0, len(graphs), _PORTION)]
-    if jobs == 1:
-        found = (_of_portion(how, [graphs[i] for i in portion], portion.start) for portion in portions)
-        yield from _told(found, portions, tell)
-        return
-    if not isinstance(how.operator, str):
+    graphs: Sequence[Any], how: Preparation, key: str | None, in_order: InOrder, tell: OnProgress
+) -> tuple[Tensor, ...]:
+    """The tensors of all graphs, from the portions that are kept and from others that are computed now."""
+    if in_order is not starmap and not isinstance(how.operator, str):
         raise InputError("A function as shift operator stays in its own process. Hint: jobs=1")
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_of_portion, how, [graphs[i] for i in p], p.start) for p in portions]
-        yield from _told((future.result() for future in futures), portions, tell)
+    portions = portions_of(len(graphs), _PORTION if key is None else _KEPT_PORTION)
+    found = in_portions(
+        partial(_of_portion, how),
+        lambda portion: [graphs[i] for i in portion],
+        portions,
+        in_order=in_order,
+        load=lambda portion: _kept(key, portion),
+        store=lambda portion, arrays: _keep(key, portion, arrays),
+        on_progress=tell,
+    )
+    tensors = tuple(torch.from_numpy(np.concatenate(arrays)) for arrays in zip(*found, strict=True))
+    if key is not None:
+        store_coefficients(key, tensors)
+        if is_stored(key):
+            remove_coefficients(_part_key(key, portion) for portion in portions)
+    return tensors
 
 
-def _told(
-    found: Iterator[list[tuple[Tensor, ...]]], portions: list[range], tell: OnProgress
-) -> Iterator[list[tuple[Tensor, ...]]]:
-    for tensors, portion in zip(found, portions, strict=True):
-        tell(portion.stop, portions[-1].stop)
-        yield tensors
+def _of_portion(how: Preparation, graphs: list[Any], first: int) -> Arrays:
+    each = [how.tensors(graph, number) for number, graph in enumerate(graphs, first)]
+    return tuple(torch.cat(tensors).numpy() for tensors in zip(*each, strict=True))
 
 
-def _of_portion(how: Preparation, graphs: list[Any], first: int) -> list[tuple[Tensor, ...]]:
-    return [how.tensors(graph, number) for number, graph in enumerate(graphs, first)]
+def _kept(key: str | None, portion: range) -> Arrays | None:
+    tensors = None if key is None else load_coefficients(_part_key(key, portion))
+    return None if tensors is None else tuple(tensor.numpy() for tensor in tensors)
 
 
-def _joined(portions: Iterator[list[tuple[Tensor, ...]]]) -> tuple[Tensor, ...]:
-    walks, basis, sizes, ranks = zip(*(one for portion in portions for one in portion), strict=True)
-    return torch.cat(walks), torch.cat(basis), torch.cat(sizes), torch.cat(ranks)
+def _keep(key: str | None, portion: range, arrays: Arrays) -> None:
+    if key is not None:
+        store_coefficients(_part_key(key, portion), tuple(map(torch.from_numpy, arrays)))
+
+
+def _part_key(key: str, portion: range) -> str:
+    return f"{key}-{portion.start:07d}-{portion.stop:07d}"
 
 
 def _bar() -> OnProgress:

@@ -174,8 +174,9 @@ def check_writable(file: Path) -> None:
         with file.open("ab"):
             pass
         try:
-            with probe.open("wb", buffering=0) as stream:
+            with probe.open("wb") as stream:  # with a buffer, which writes all of it or raises
                 stream.write(b"\0" * 65536)
+                stream.flush()
                 os.fsync(stream.fileno())
         finally:
             probe.unlink(missing_ok=True)

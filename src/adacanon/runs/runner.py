@@ -58,7 +58,7 @@ def run_missing(
         return []
     check_writable(file)
     if table.prepare is not None:
-        table.prepare(todo, show=show)
+        table.prepare(todo, executor=executor, show=show)
     with progress_bars(show=show) as progress:
         overall = progress.add_task(table.name, total=len(runs), completed=len(runs) - len(todo))
         bars = _EpochBars(progress)

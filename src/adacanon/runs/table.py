@@ -8,15 +8,16 @@ from typing import Any, Protocol
 
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.runs.choices import read_choices
+from adacanon.runs.executors import Executor
 from adacanon.runs.published import Published
 from adacanon.runs.run import Run, Settings, Training, missing
 
 
 class Preparation(Protocol):
-    """Computes what some runs share and leaves it on the disk."""
+    """Computes what some runs share and leaves it on the disk, in parts that are kept as they are done."""
 
-    def __call__(self, runs: Sequence["Run"], *, show: bool) -> None:
-        """``show`` asks for a progress bar."""
+    def __call__(self, runs: Sequence["Run"], *, executor: Executor, show: bool) -> None:
+        """``executor`` computes the parts; ``show`` asks for a progress bar."""
 
 
 @dataclass(frozen=True)

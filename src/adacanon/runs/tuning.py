@@ -4,6 +4,7 @@ Every method gets the same budget: some trials on one split. A trial is a run li
 the study is rebuilt from these records, so that it can stop anywhere and go on.
 """
 
+from contextlib import closing
 from pathlib import Path
 
 from adacanon.errors import InputError
@@ -65,6 +66,7 @@ def best(space: SearchSpace, records: list[Record]) -> Settings:
 def _finish(table: Table, studies: list[Study], file: Path, executor: Executor, *, show: bool) -> None:
     with progress_bars(show=show) as progress:
         overall = progress.add_task(f"{table.name}, trials", total=sum(study.trials for study in studies))
-        for outcome in Fleet(table.execute, file, executor).outcomes(Studies(studies)):
-            progress.update(overall, advance=1, description=f"{table.name}, last trial {outcome.run.name}")
-            progress_line(progress, f"trial of {outcome.run.name}: {'done' if outcome.record else 'failed'}")
+        with closing(Fleet(table.execute, file, executor).outcomes(Studies(studies))) as outcomes:
+            for outcome in outcomes:
+                progress.update(overall, advance=1, description=f"{table.name}, last trial {outcome.run.name}")
+                progress_line(progress, f"trial of {outcome.run.name}: {'done' if outcome.record else 'failed'}")

@@ -171,23 +171,17 @@ def test_the_seed_holds_out_a_tenth_of_the_training_images_and_never_touches_the
 def test_the_table_prepares_its_features_first(
     backbone: TinyBackbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(cifar, "window_features", _spied(asked))
+    calls: list[int] = []
+    trained = cifar.trained
+    monkeypatch.setattr(cifar, "trained", lambda *words: (calls.append(backbone.calls), trained(*words))[1])
     file = tmp_path / "cifar.jsonl"
     runs = [run_of(row, split) for row in ("Vanilla", "Test-time max") for split in (0, 1)]
     assert run_missing(CIFAR, runs, file, show=False) == []
-    assert asked[0] > 0
+    assert calls[0] > 0
+    assert calls == [backbone.calls] * len(runs)  # nothing is extracted once runs are trained
     summary = summary_of(TABLES["cifar"], runs, file)
     assert summary.cells["Vanilla"]["CIFAR-10"].paper == 72.09
     assert summary.cells["Vanilla"]["CIFAR-10"].n == 2
-
-
-def _spied(asked: list[int]):
-    def features(column: str, options: dict, **keywords: object) -> window_features.WindowFeatures:
-        asked.append(len(keywords))
-        return window_features.window_features(column, options, **keywords)
-
-    return features
 
 
 def test_published_rows_and_columns_are_those_of_the_table() -> None:

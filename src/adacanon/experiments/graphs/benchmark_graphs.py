@@ -1,10 +1,11 @@
 """What the rows of the tables ``ogb`` and ``peptides`` read of a data set: computed once, and kept on the disk."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from itertools import starmap
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,19 +15,22 @@ from adacanon.baselines.graphs.axis_projection import axis_projection_encodings
 from adacanon.baselines.graphs.message_passing import degree_histogram
 from adacanon.baselines.graphs.s2gnn import lowest
 from adacanon.baselines.graphs.spatio_spectral import spectral_encodings
-from adacanon.data.array_cache import cached_arrays
+from adacanon.data.array_cache import cached_arrays, is_stored, remove_arrays, store_arrays, stored_arrays
 from adacanon.data.labelled_graphs import LabelledGraphs, Parts
 from adacanon.data.official import OnProgress, silent
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.framed_graphs import FramedGraphs
+from adacanon.graphs.portions import InOrder, in_portions, portions_of
 from adacanon.graphs.prepared_graphs import prepared_graphs
 from adacanon.graphs.shift_operators import shift_matrix
-from adacanon.graphs.spectra import Spectrum, decompose
+from adacanon.graphs.spectra import decompose
 from adacanon.training.loop import DataSplit
 from adacanon.training.smoke import is_smoke, shortened
 
 PORTION = 1000
-"""Graphs that are torch-geometric objects at a time."""
+"""Graphs whose spectra are computed at a time, and kept on the disk together."""
+
+Arrays = dict[str, np.ndarray]
 
 
 class Eigenpairs(NamedTuple):
@@ -84,7 +88,13 @@ class BenchmarkGraphs:
         return digest.hexdigest()[:24]
 
     def framed(
-        self, partition: Partition, *, frame_width: int, walk_steps: int, on_progress: OnProgress = silent
+        self,
+        partition: Partition,
+        *,
+        frame_width: int,
+        walk_steps: int,
+        in_order: InOrder = starmap,
+        on_progress: OnProgress = silent,
     ) -> FramedGraphs:
         """Frames of the bands and return probabilities; the latter are the inputs of all rows."""
         graphs = self.data.graphs(torch.arange(len(self.data)))
@@ -94,43 +104,62 @@ class BenchmarkGraphs:
             categories=self.data.node_categories,
             frame_width=frame_width,
             walk_steps=walk_steps,
+            in_order=in_order,
             on_progress=on_progress,
         )
 
-    def canonical_eigenvectors(self, count: int, *, on_progress: OnProgress = silent) -> Tensor:
+    def canonical_eigenvectors(
+        self, count: int, *, in_order: InOrder = starmap, on_progress: OnProgress = silent
+    ) -> Tensor:
         """Canonical eigenvectors of all nodes, (nodes, count), by orthogonalized axis projection."""
+        function = partial(_axis_projections, count)
+        return self._kept(f"axis-projection-{count}", function, in_order, on_progress)["encodings"]
 
-        def compute() -> dict[str, np.ndarray]:
-            pairs = ([(s.eigenvalues, s.eigenvectors)] for s in self._spectra(on_progress))
-            found = [axis_projection_encodings(pair, count).float() for pair in pairs]
-            return {"encodings": torch.cat(found).numpy()}
-
-        return self._kept(f"axis-projection-{count}", compute)["encodings"]
-
-    def lowest_eigenpairs(self, count: int, *, on_progress: OnProgress = silent) -> Eigenpairs:
+    def lowest_eigenpairs(
+        self, count: int, *, in_order: InOrder = starmap, on_progress: OnProgress = silent
+    ) -> Eigenpairs:
         """At most ``count`` eigenpairs of every graph, and the positional encodings of S2GNN that follow from them."""
-
-        def compute() -> dict[str, np.ndarray]:
-            values, vectors = torch.zeros(len(self.data), count), torch.zeros(len(self.data.x), count)
-            encodings = torch.zeros_like(vectors)
-            for number, spectrum in enumerate(self._spectra(on_progress)):
-                low, columns = lowest(spectrum.eigenvalues, spectrum.eigenvectors, count)
-                edge_index = self.data.batch(torch.tensor([number])).edge_index
-                rows = slice(*self.data.first_node[number : number + 2].tolist())
-                values[number, : len(low)], vectors[rows, : len(low)] = low.float(), columns.float()
-                encodings[rows, : len(low)] = spectral_encodings(low, columns, edge_index).float()
-            return {"values": values.numpy(), "vectors": vectors.numpy(), "encodings": encodings.numpy()}
-
-        found = self._kept(f"eigenpairs-{count}", compute)
+        found = self._kept(f"eigenpairs-{count}", partial(_lowest_eigenpairs, count), in_order, on_progress)
         return Eigenpairs(found["values"], found["vectors"], found["encodings"])
 
-    def _kept(self, what: str, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, Tensor]:
-        arrays = cached_arrays(f"{self.data.name}-{what}", self.fingerprint, compute)
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    def _kept(
+        self, what: str, function: Callable[[list[Any], int], Arrays], in_order: InOrder, on_progress: OnProgress
+    ) -> dict[str, Tensor]:
+        """From the disk, or computed in portions, which are on the disk until the whole is."""
+        name, portions = f"{self.data.name}-{what}", portions_of(len(self.data), PORTION)
 
-    def _spectra(self, on_progress: OnProgress) -> Iterator[Spectrum]:
-        """Of the normalized Laplacians, one after the other; together they would not fit into memory."""
-        for portion in torch.arange(len(self.data)).split(PORTION):
-            for graph in self.data.graphs(portion):
-                yield decompose(shift_matrix(graph))
-            on_progress(int(portion[-1]) + 1, len(self.data))
+        def compute() -> Arrays:
+            found = in_portions(
+                function,
+                lambda portion: self.data.graphs(torch.arange(portion.start, portion.stop)),
+                portions,
+                in_order=in_order,
+                load=lambda portion: stored_arrays(f"{name}-{portion.start}", self.fingerprint),
+                store=lambda portion, arrays: store_arrays(f"{name}-{portion.start}", self.fingerprint, arrays),
+                on_progress=on_progress,
+            )
+            return {key: np.concatenate([arrays[key] for arrays in found]) for key in found[0]}
+
+        arrays = cached_arrays(name, self.fingerprint, compute)
+        for portion in portions if is_stored(name, self.fingerprint) else []:
+            remove_arrays(f"{name}-{portion.start}", self.fingerprint)
+        return {key: torch.from_numpy(array) for key, array in arrays.items()}
+
+
+def _axis_projections(count: int, graphs: list[Any], first: int) -> Arrays:
+    spectra = (decompose(shift_matrix(graph)) for graph in graphs)
+    found = [axis_projection_encodings([(s.eigenvalues, s.eigenvectors)], count).float() for s in spectra]
+    return {"encodings": torch.cat(found).numpy()}
+
+
+def _lowest_eigenpairs(count: int, graphs: list[Any], first: int) -> Arrays:
+    nodes = sum(int(graph.num_nodes) for graph in graphs)
+    values, vectors, encodings = (torch.zeros(rows, count) for rows in (len(graphs), nodes, nodes))
+    start = 0
+    for number, graph in enumerate(graphs):
+        spectrum = decompose(shift_matrix(graph))
+        low, columns = lowest(spectrum.eigenvalues, spectrum.eigenvectors, count)
+        rows = slice(start, start := start + int(graph.num_nodes))
+        values[number, : len(low)], vectors[rows, : len(low)] = low.float(), columns.float()
+        encodings[rows, : len(low)] = spectral_encodings(low, columns, graph.edge_index).float()
+    return {"values": values.numpy(), "vectors": vectors.numpy(), "encodings": encodings.numpy()}

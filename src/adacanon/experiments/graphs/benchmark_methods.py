@@ -6,7 +6,8 @@ add the eigenvectors that are their subject, A-NLSF the frames of the bands.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import starmap
 from typing import Any
 
 import torch
@@ -16,13 +17,16 @@ from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral
 from adacanon.core.loss import cross_entropy, one_vs_rest
-from adacanon.data.official import OnProgress, silent
+from adacanon.data.official import OnProgress
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.graphs.anlsf_readout import ANLSFReadout
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.category_embedding import CategoryEmbedding
 from adacanon.graphs.framed_graphs import FramedGraphs
+from adacanon.graphs.portions import InOrder
+from adacanon.runs.executors import Executor
+from adacanon.runs.executors.executor import in_order
 from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Inputs, Learner
 from adacanon.training.ranking import METRICS
@@ -160,26 +164,26 @@ def padded_rows(rows: Tensor, graph: Tensor) -> Tensor:
     return rows.new_zeros(len(counts), int(counts.max()), rows.shape[1]).index_put((graph, place), rows)
 
 
-def framed(graphs: BenchmarkGraphs, options: Settings, *, on_progress: OnProgress = silent) -> FramedGraphs:
+def framed(graphs: BenchmarkGraphs, options: Settings) -> FramedGraphs:
     """The prepared graphs of some settings, read once per process."""
-    return _framed(graphs, partition_of(options), options["frame"], options["walk_steps"], on_progress)
+    return _framed(graphs, partition_of(options), options["frame"], options["walk_steps"])
 
 
 @lru_cache(maxsize=1)
-def _framed(
-    graphs: BenchmarkGraphs, partition: Partition, frame: int, walk_steps: int, on_progress: OnProgress
-) -> FramedGraphs:
-    return graphs.framed(partition, frame_width=frame, walk_steps=walk_steps, on_progress=on_progress)
+def _framed(graphs: BenchmarkGraphs, partition: Partition, frame: int, walk_steps: int) -> FramedGraphs:
+    return graphs.framed(partition, frame_width=frame, walk_steps=walk_steps)
 
 
-def prepare(graphs: BenchmarkGraphs, options: Sequence[Settings], on_progress: OnProgress) -> None:
-    """Leave everything on the disk that runs with these settings read."""
-    for one in options:
-        framed(graphs, one, on_progress=on_progress)
-        if "encodings" in one:
-            graphs.canonical_eigenvectors(one["encodings"], on_progress=on_progress)
-        if "eigenvectors" in one:
-            graphs.lowest_eigenpairs(one["eigenvectors"], on_progress=on_progress)
+def prepare(graphs: BenchmarkGraphs, options: Sequence[Settings], executor: Executor, on_progress: OnProgress) -> None:
+    """Leave everything on the disk that runs with these settings read, computed in portions by an executor."""
+    portions: InOrder = starmap if executor.inside else partial(in_order, executor)
+    frames = dict.fromkeys((partition_of(one), one["frame"], one["walk_steps"]) for one in options)
+    for partition, width, steps in frames:
+        graphs.framed(partition, frame_width=width, walk_steps=steps, in_order=portions, on_progress=on_progress)
+    for count in {one["encodings"] for one in options if "encodings" in one}:
+        graphs.canonical_eigenvectors(count, in_order=portions, on_progress=on_progress)
+    for count in {one["eigenvectors"] for one in options if "eigenvectors" in one}:
+        graphs.lowest_eigenpairs(count, in_order=portions, on_progress=on_progress)
 
 
 def partition_of(options: Settings) -> Partition:

@@ -9,6 +9,7 @@ from adacanon.errors import DataError
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.experiments.graphs.benchmark_methods import INPUTS, METHODS, OWN_SETTINGS, prepare
 from adacanon.reports.progress import passes_bar
+from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
@@ -85,11 +86,12 @@ def ogb_graphs(column: str) -> BenchmarkGraphs:
     return BenchmarkGraphs.of(load_ogb(name), layout_named(name).metric)
 
 
-def prepare_ogb(runs: Sequence[Run], *, show: bool) -> None:
+def prepare_ogb(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
     """What the runs share: frames, return probabilities, eigenvectors. Runs without data fail one by one, later."""
     for column in dict.fromkeys(run.column for run in runs):
         with suppress(DataError), passes_bar(f"graphs of {column}", show=show) as on_progress:
-            prepare(ogb_graphs(column), [run.options() for run in runs if run.column == column], on_progress)
+            options = [run.options() for run in runs if run.column == column]
+            prepare(ogb_graphs(column), options, executor, on_progress)
 
 
 def seeds_of(row: Row, column: str) -> int:

@@ -9,6 +9,7 @@ from adacanon.experiments.graphs import ogb
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.experiments.graphs.benchmark_methods import METHODS, OWN_SETTINGS, prepare
 from adacanon.reports.progress import passes_bar
+from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row
 from adacanon.training.loop import TrainingControl
@@ -42,10 +43,10 @@ def peptides() -> BenchmarkGraphs:
     return BenchmarkGraphs.of(load_peptides(), "average_precision")
 
 
-def prepare_peptides(runs: Sequence[Run], *, show: bool) -> None:
+def prepare_peptides(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
     """What the runs share: frames, return probabilities, eigenvectors."""
     with passes_bar("peptides", show=show) as on_progress:
-        prepare(peptides(), [run.options() for run in runs], on_progress)
+        prepare(peptides(), [run.options() for run in runs], executor, on_progress)
 
 
 PEPTIDES = replace(

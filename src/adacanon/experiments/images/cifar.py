@@ -14,9 +14,10 @@ from adacanon.experiments.images.window_classifier import (
     softness_of,
     window_learner,
 )
-from adacanon.experiments.images.window_features import NAMES, WindowFeatures, window_features
+from adacanon.experiments.images.window_features import NAMES, WindowFeatures, extract, window_features
 from adacanon.images import Preprocessing
 from adacanon.reports.progress import passes_bar
+from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table
@@ -71,12 +72,12 @@ def settings(row: Row, column: str, preset: str) -> Settings:
     return {**COMMON, **PRESETS[preset], **row.own_settings(preset)}
 
 
-def prepare(runs: Sequence[Run], *, show: bool) -> None:
+def prepare(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
     """Extract the features that runs need and that are not on the disk, with a progress bar."""
-    distinct = {(run.column, run.options()["input_size"], run.options()["precision"]): run for run in runs}
+    distinct = {(run.column, *map(run.options().get, ("input_size", "precision", "levels"))): run for run in runs}
     for run in distinct.values():
         with passes_bar(f"{run.column}, images with all their windows", show=show) as on_shard:
-            window_features(run.column, run.options(), on_shard=on_shard)
+            extract(run.column, run.options(), executor, on_shard=on_shard)
 
 
 def split_of(data: WindowFeatures, *, seed: int, held_out: float) -> DataSplit:

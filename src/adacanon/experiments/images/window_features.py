@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from adacanon.data.images import ImageDataset, load_images
+from adacanon.errors import DataError
 from adacanon.experiments.images.pretrained import pretrained_resnet18, weights_file
 from adacanon.folders import cache_folder
-from adacanon.frozen import features_of_forms, stored_features
+from adacanon.frozen import as_stored, features_of_forms, shard_file, shards_of, stored_features, write_shard
 from adacanon.images import Preprocessing, Windows
 from adacanon.images.resnet import ResNet18
+from adacanon.runs.executors import Executor
+from adacanon.runs.executors.executor import in_order
 from adacanon.runs.run import Settings
 from adacanon.training.smoke import at_most, note
 
@@ -57,6 +61,26 @@ def window_features(column: str, options: Settings, *, on_shard: OnShard = lambd
     return _loaded(column, options["input_size"], options["precision"], options["levels"], on_shard)
 
 
+def extract(column: str, options: Settings, executor: Executor, *, on_shard: OnShard) -> None:
+    """Compute the features that are not on the disk yet, shard by shard wherever the executor calls functions.
+
+    Workers send the features, and this process writes them. Stopped at any moment, the next call goes on.
+    """
+    kind = (column, options["input_size"], options["precision"], options["levels"])
+    source = _source(*kind)
+    missing = [rows for rows in shards_of(len(source.pixels)) if not shard_file(source.folder, rows).exists()]
+    done = len(source.pixels) - sum(rows.stop - rows.start for rows in missing)
+    calls = ((source.folder.name, *kind, rows.start, rows.stop) for rows in missing)
+    for rows, found in zip(missing, in_order(executor, _shard, calls), strict=True):
+        write_shard(shard_file(source.folder, rows), found)
+        done += rows.stop - rows.start
+        on_shard(done, len(source.pixels))
+
+
+def _shard(name: str, column: str, size: int, precision: str, levels: int, start: int, stop: int) -> np.ndarray:
+    return as_stored(_source_named(name, column, size, precision, levels).features(slice(start, stop)))
+
+
 def images_of(column: str) -> ImageDataset:
     """The data set of a column."""
     return load_images(NAMES[column])
@@ -76,22 +100,54 @@ def own_features(column: str, images: Tensor, options: Settings) -> Tensor:
     return repeated(found, len(images))
 
 
+@dataclass(frozen=True)
+class Source:
+    """What features are computed from, and where they are kept."""
+
+    data: ImageDataset
+    pixels: Tensor
+    family: Windows
+    network: ResNet18
+    size: int
+    precision: str
+    folder: Path
+
+    def features(self, rows: slice) -> Tensor:
+        """Of some images, the training part first."""
+        images = self.pixels[rows].float() / 255
+        return extracted(self.network, self.family, images, size=self.size, precision=self.precision)
+
+
 @lru_cache(maxsize=1)
-def _loaded(column: str, size: int, precision: str, levels: int, on_shard: OnShard) -> WindowFeatures:
+def _source_named(name: str, column: str, size: int, precision: str, levels: int) -> Source:
+    """Read once per process; a worker that has other images or weights than the command is refused."""
+    source = _source(column, size, precision, levels)
+    if source.folder.name != name:
+        raise DataError(
+            f"The images or weights here give {source.folder.name}, and those of the command {name}. Hint: share "
+            "ADACANON_DATA with all workers"
+        )
+    return source
+
+
+def _source(column: str, size: int, precision: str, levels: int) -> Source:
     data = images_of(column)
     family = Windows(levels=levels)
     pixels = torch.cat([data.train.pixels, data.test.pixels])
-    windows = family.windows(*pixels.shape[-2:])
+    folder = _folder(column, pixels, family.windows(*pixels.shape[-2:]), size, precision)
     network = pretrained_resnet18().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    folder = _folder(column, pixels, windows, size, precision)
-    features = stored_features(
-        folder,
-        at_most(len(pixels), FEW),
-        lambda rows: extracted(network, family, pixels[rows].float() / 255, size=size, precision=precision),
-        on_shard=on_shard,
-    )
-    features = repeated(features, len(pixels))
+    return Source(data, pixels, family, network, size, precision, folder)
+
+
+@lru_cache(maxsize=1)
+def _loaded(column: str, size: int, precision: str, levels: int, on_shard: OnShard) -> WindowFeatures:
+    source = _source(column, size, precision, levels)
+    count = at_most(len(source.pixels), FEW)
+    features = stored_features(source.folder, count, source.features, on_shard=on_shard)
+    features = repeated(features, len(source.pixels))
+    data = source.data
     labels = torch.cat([data.train.labels, data.test.labels])
+    windows = source.family.windows(*source.pixels.shape[-2:])
     return WindowFeatures(features, labels, len(data.train.labels), windows, data.class_names)
 
 

@@ -24,6 +24,9 @@ HEARTBEAT = 10.0
 STALE_AFTER = 180.0
 """Seconds without a count; more than a disk of the network keeps old answers for."""
 
+ATTEMPTS = 5
+"""How often a folder is made again that other commands remove."""
+
 
 class Claims:
     """The claims of this command in a results folder. A context manager, which removes them.
@@ -106,7 +109,7 @@ class Claims:
 
     def __enter__(self) -> "Claims":
         try:
-            write_whole(self._own_file(), b"0")
+            self._announce()
         except OSError as error:
             raise DataError(
                 f"Nothing can be written to {self.folder} ({error}). Hint: make room, or name another folder with "
@@ -114,6 +117,13 @@ class Claims:
             ) from error
         self._thread.start()
         return self
+
+    def _announce(self) -> None:
+        """Write the owner's file; a command that ends at this moment may remove the folder when it is still empty."""
+        for _ in range(ATTEMPTS - 1):
+            with suppress(FileNotFoundError):
+                return write_whole(self._own_file(), b"0")
+        return write_whole(self._own_file(), b"0")
 
     def __exit__(self, *error: object) -> None:
         self._stopped.set()

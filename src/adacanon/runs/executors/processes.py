@@ -45,6 +45,7 @@ class LocalProcesses:
         self._own = threading.local()
         self._pools: list[ProcessPoolExecutor] = []
         self._closed = False
+        self._starting = threading.Lock()
 
     def capacity(self) -> int:
         return self.jobs
@@ -55,12 +56,17 @@ class LocalProcesses:
     def _called(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         for _ in range(ATTEMPTS):
             try:
-                return self._pool().submit(function, *arguments).result()
+                return self._started(function, arguments).result()
             except BrokenProcessPool:
                 self._own.pool = None
-                if self._closed:
-                    break
         raise WorkerLostError(DIED)
+
+    def _started(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "Future[T]":
+        """The call in a process of this thread. None starts once the block is left, which ends those there are."""
+        with self._starting:
+            if self._closed:
+                raise WorkerLostError(DIED)
+            return self._pool().submit(function, *arguments)
 
     def _pool(self) -> ProcessPoolExecutor:
         """The pool of this thread."""
@@ -74,7 +80,8 @@ class LocalProcesses:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._closed = True
+        with self._starting:
+            self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - self._others:  # what runs has its checkpoint
             process.terminate()

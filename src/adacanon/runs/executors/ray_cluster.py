@@ -3,38 +3,32 @@
 Ray schedules, restarts and keeps resources. It is imported here and nowhere else.
 """
 
+import logging
 import os
-import socket
+import secrets
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from adacanon.errors import AdacanonError, InputError
+from adacanon.errors import InputError
 from adacanon.extras import optional
 from adacanon.runs.executors.executor import WorkerLostError
+from adacanon.runs.executors.ray_address import HINT, ClusterError, check_listening
+from adacanon.runs.executors.ray_worker import called
 
 T = TypeVar("T")
 RETRIES = 3
 """How often a call is tried again on another worker or node."""
-SECONDS_TO_ANSWER = 5.0
+SECONDS_WITHOUT_ROOM = 300.0
+"""How long a command waits for a cluster to grow again that has lost every node with room for a run."""
 PASSED_ON = ("ADACANON_DATA", "ADACANON_CACHE")
 """Variables that workers take from the command, where it has them."""
 LOST = (
     "its worker or node was lost {times} times, perhaps for lack of memory; the same command goes on from its "
     "checkpoint"
 )
-
-
-class ClusterError(AdacanonError, ConnectionError):
-    """A cluster does not answer, or has no room for a run.
-
-    Example:
-        >>> raise ClusterError("No Ray cluster answers at node1:6379")
-        Traceback (most recent call last):
-            ...
-        adacanon.runs.executors.ray_cluster.ClusterError: No Ray cluster answers at node1:6379
-    """
 
 
 class RayCluster:
@@ -56,10 +50,11 @@ class RayCluster:
         self.jobs, self.cpus, self.gpus = jobs, cpus, gpus
         self._ray = _imported()
         self._refs: dict[Future, Any] = {}
+        self._last_room = time.monotonic()
         if address:
             _join(self._ray, address)
         else:
-            _start(self._ray, cpus * (jobs or max(1, int((os.cpu_count() or 1) // cpus))), gpus * (jobs or 1))
+            _start(self._ray, cpus, jobs)
         try:
             self.capacity()
         except ClusterError:
@@ -67,17 +62,19 @@ class RayCluster:
             raise
         threads = max(1, round(cpus + 0.49))
         environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        remote = self._ray.remote(_called).options(num_cpus=cpus, num_gpus=gpus, max_retries=RETRIES)
+        remote = self._ray.remote(called).options(num_cpus=cpus, num_gpus=gpus, max_retries=RETRIES)
         self._remote = lambda function, arguments: remote.remote(function, arguments, threads, environment)
 
     def capacity(self) -> int:
         """Calls that the nodes have room for, each as a whole on one node; at least one while a cluster regrows."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         room = sum(self._room(resources) for resources in nodes)
-        if not room and not self._refs:
+        if room:
+            self._last_room = time.monotonic()
+        elif not self._refs or time.monotonic() - self._last_room > SECONDS_WITHOUT_ROOM:
             raise ClusterError(
-                f"No node of the cluster has {self.cpus:g} processors and {self.gpus:g} graphics processors for a run. "
-                "Hint: lower --cpus-per-run and --gpus-per-run, or add a node"
+                f"No node of the cluster has {self.cpus:g} processors and {self.gpus:g} graphics processors for a run; "
+                f"the nodes have {_in_words(nodes)}. Hint: lower --cpus-per-run and --gpus-per-run, or add a node"
             )
         return max(1, min(room, self.jobs or room))
 
@@ -109,12 +106,9 @@ class RayCluster:
         self._ray.shutdown()
 
 
-def _called(function: Callable[..., T], arguments: tuple[Any, ...], threads: int, environment: dict[str, str]) -> T:
-    import torch
-
-    os.environ.update(environment)
-    torch.set_num_threads(threads)
-    return function(*arguments)
+def _in_words(nodes: list[dict[str, float]]) -> str:
+    """Processors and graphics processors of nodes."""
+    return ", ".join(f"{node.get('CPU', 0):g} and {node.get('GPU', 0):g}" for node in nodes) or "gone"
 
 
 def _translated(error: BaseException) -> BaseException:
@@ -137,14 +131,20 @@ def _imported() -> Any:
     return ray
 
 
-def _start(ray: Any, cpus: float, gpus: float) -> None:
-    """A cluster of this machine, without a dashboard, that others cannot reach."""
+def _start(ray: Any, cpus: float, jobs: int | None) -> None:
+    """A cluster of this machine, without a dashboard, that others cannot reach. Ray finds graphics processors."""
+    there = os.cpu_count() or 1
+    if cpus > there:
+        raise ClusterError(
+            f"This machine has {there} processors, and a run shall have {cpus:g}. Hint: lower --cpus-per-run, or name "
+            "a larger cluster with --address"
+        )
+    _use_own_token()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ray.init(
             address="local",
-            num_cpus=max(1, int(cpus)),
-            num_gpus=max(0, int(gpus)) or None,
+            num_cpus=max(1, int(cpus * jobs)) if jobs else there,
             include_dashboard=False,
             log_to_driver=False,
             logging_level="warning",
@@ -152,29 +152,26 @@ def _start(ray: Any, cpus: float, gpus: float) -> None:
         )
 
 
+def _use_own_token() -> None:
+    """Other users of the machine stay out of the cluster by a token.
+
+    Left alone, Ray writes one to the home folder and prints a notice about it. This one is in memory only.
+    """
+    if not any(name in os.environ for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")):
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    logging.getLogger("ray._private.authentication.authentication_token_setup").setLevel(logging.ERROR)
+
+
 def _join(ray: Any, address: str) -> None:
-    """Ray itself waits for minutes for a cluster that is not there; so it is asked first whether anybody listens."""
+    """Connect to a running cluster. Ray ends the program where it finds none, after minutes."""
     if address != "auto":
-        _check_listening(address)
+        check_listening(address)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ray.init(address=address, log_to_driver=False, logging_level="warning")
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError, TimeoutError, SystemExit) as error:
         raise ClusterError(f"No Ray cluster answers at {address} ({_first_line(error)}). {HINT}") from error
-
-
-HINT = "Hint: ray start --head prints the address; without --address, a cluster is started for the command"
-
-
-def _check_listening(address: str) -> None:
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise InputError(f"--address takes HOST:PORT or auto, got {address!r}. {HINT}")
-    try:
-        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
-    except OSError as error:
-        raise ClusterError(f"No Ray cluster answers at {address} ({error}). {HINT}") from error
 
 
 def _first_line(error: BaseException) -> str:

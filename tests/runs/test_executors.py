@@ -1,0 +1,97 @@
+"""Executors of this machine: what is left is ended, and what cannot be had is refused by name."""
+
+import socket
+import threading
+import time
+from concurrent.futures import CancelledError, ProcessPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from adacanon.errors import DataError, InputError
+from adacanon.runs.claims import Claims, claims
+from adacanon.runs.executors import LocalProcesses, WorkerLostError, executor_named
+from adacanon.runs.executors import ray_address as address_of
+from adacanon.runs.executors.executor import in_order
+from adacanon.runs.executors.ray_address import ClusterError, check_listening
+
+
+class TestProcesses:
+    def test_a_thread_that_is_late_starts_nothing_that_would_be_waited_for(self) -> None:
+        processes, entered = LocalProcesses(1), threading.Event()
+        pool = processes._pool
+
+        def late() -> ProcessPoolExecutor:
+            entered.set()
+            time.sleep(0.5)
+            return pool()
+
+        processes._pool = late  # type: ignore[method-assign]
+        begin = time.monotonic()
+        with processes:
+            future = processes.submit(time.sleep, 100)
+            entered.wait()
+        assert time.monotonic() - begin < 50
+        with pytest.raises((WorkerLostError, CancelledError)):
+            future.result()
+
+    def test_answers_come_in_the_order_of_the_calls(self) -> None:
+        with LocalProcesses(2) as processes:
+            assert list(in_order(processes, abs, [(-i,) for i in range(9)])) == list(range(9))
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("address", ["node1", ":6379", "node1:", "node1:port", "node1:99999"])
+    def test_one_that_is_none_is_refused(self, address: str) -> None:
+        with pytest.raises(InputError, match="HOST:PORT or auto, got"):
+            check_listening(address)
+
+    def test_where_nobody_listens_that_is_said_at_once(self) -> None:
+        with pytest.raises(ClusterError, match=r"No Ray cluster answers at 127\.0\.0\.1:1 .*refused.*Hint: ray start"):
+            check_listening("127.0.0.1:1")
+
+    def test_who_says_nothing_is_not_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(address_of, "SECONDS_TO_ANSWER", 0.2)
+        with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ClusterError, match="timed out"):
+            check_listening(f"127.0.0.1:{silent.getsockname()[1]}")
+
+    def test_a_web_server_is_no_cluster(self) -> None:
+        with HTTPServer(("127.0.0.1", 0), _Quiet) as server:
+            threading.Thread(target=server.handle_request, daemon=True).start()
+            with pytest.raises(ClusterError, match="is no Ray cluster"):
+                check_listening(f"127.0.0.1:{server.server_port}")
+
+
+class _Quiet(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_run_that_needs_more_processors_than_this_machine_has_is_refused() -> None:
+    pytest.importorskip("ray")
+    with pytest.raises(ClusterError, match=r"a run shall have 4096\. Hint: lower --cpus-per-run"):
+        executor_named("ray", cpus=4096)
+
+
+class TestFolderOfClaims:
+    def test_one_that_another_command_removes_is_made_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write, lost = claims.write_whole, [True, True]
+
+        def removed_meanwhile(path: Path, content: bytes) -> None:
+            if lost:
+                lost.pop()
+                raise FileNotFoundError(2, "No such file or directory", str(path))
+            write(path, content)
+
+        monkeypatch.setattr(claims, "write_whole", removed_meanwhile)
+        with Claims(tmp_path) as ours:
+            assert ours.take("run")
+        assert not lost
+
+    def test_one_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "claims").write_text("a file in the place of the folder")
+        with pytest.raises(DataError, match=r"Nothing can be written to .*claims"), Claims(tmp_path):
+            pass
