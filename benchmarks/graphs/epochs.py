@@ -1,9 +1,9 @@
 """One training epoch of A-NLSF against graph networks, on the five TU data sets, molhiv and Peptides-func.
 
 Two ratios. ``without``: A-NLSF with no message passing, against GIN of the same width and batches. ``behind``: A-NLSF
-as the readout of an encoder, against the network that is this encoder with an ordinary readout. On TU data sets the first
-pair has the settings of ``tu``, the second those of ``tu-fair`` (first splits and folds); on molhiv and Peptides-func
-both have those of ``ogb`` and ``peptides``, on the first training graphs. Epochs of all networks of a data set are
+as the readout of an encoder, against the network that is this encoder with an ordinary readout. On TU data sets the
+first pair has the settings of ``tu``, the second those of ``tu-fair`` (first splits and folds); on molhiv and Peptides-
+func both have those of ``ogb`` and ``peptides``, on the first training graphs. Epochs of all networks of a data set are
 interleaved, and medians are compared. Spectra and frames, which are computed once, are not in these times.
 """
 
