@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from adacanon.errors import AdacanonError, InputError
 from adacanon.extras import optional
 from adacanon.runs.executors.executor import WorkerLostError
+from adacanon.training.hardware import Hardware
 
 T = TypeVar("T")
 RETRIES = 3
@@ -49,6 +50,7 @@ class RayCluster:
 
     inside = False
     elsewhere = True
+    hardware = Hardware()
 
     def __init__(self, address: str = "", *, jobs: int | None = None, cpus: float = 1.0, gpus: float = 0.0) -> None:
         if cpus <= 0 or gpus < 0:
