@@ -48,8 +48,8 @@ class Ranks:
     def __enter__(self) -> "Ranks":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if kind is None:  # otherwise the others may be in the middle of a run, and end when this process does
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:  # otherwise the others may be in the middle of a run, and end when this process does
             self.engine.tell(None)
 
 
