@@ -5,6 +5,7 @@ Every scenario is a function that one process calls alone, or several call toget
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,9 @@ def normalised(engine: Engine) -> dict[str, Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
         layers = [nn.Flatten(), nn.Linear(12, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, CLASSES)]
-        learner = Learner(nn.Sequential(*layers).double(), x[:, 0].argmax(1), looked_up(x), engine=engine)
+        network = nn.Sequential(*layers).double()
+        network.register_parameter("unused", nn.Parameter(torch.ones(2)))
+        learner = Learner(network, x[:, 0].argmax(1), looked_up(x), engine=engine)
         index = torch.arange(160)
         history = train(
             learner, DataSplit(index[:100], index[:0], index[:0]), Schedule(20, 16, 0.02), generator=generator()
@@ -192,7 +195,8 @@ def _succeeds_here(run: Run) -> Outcome:
 
 
 def work(rank: int, world: int, folder: str) -> None:
-    """All scenarios in one of several processes; leaves what came out in a file."""
+    """All scenarios in one of several processes; leaves what came out in a file. Warnings are errors here too."""
+    warnings.simplefilter("error")
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115, followers tell their failures
     torch.set_num_threads(1)
     os.environ |= {"LOCAL_RANK": str(rank), "NODE_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}

@@ -78,6 +78,7 @@ class TestTheLoopOfTheTables:
     def test_with_batch_normalization_all_processes_have_the_same_network(self, found: Found) -> None:
         first, second = of(found, "normalised")
         assert all(torch.equal(first["state"][name], second["state"][name]) for name in first["state"])
+        assert first["state"]["unused"].tolist() == [1.0, 1.0]  # no loss reaches it
 
     def test_with_batch_normalization_it_learns_as_one_process_does(self, found: Found) -> None:
         alone, (first, second) = cases.normalised(OneProcess()), of(found, "normalised")

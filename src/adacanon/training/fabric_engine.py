@@ -4,11 +4,11 @@ Fabric places modules, scales and reduces gradients, and starts processes. It is
 """
 
 import logging
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from inspect import signature
 from typing import Any, TypeVar
 
 import torch
@@ -62,7 +62,7 @@ class FabricEngine:
             accelerator=kind,
             devices=hardware.devices,
             num_nodes=hardware.nodes,
-            strategy=DDPStrategy(find_unused_parameters=True, broadcast_buffers=False) if several else "auto",
+            strategy=DDPStrategy(**_wrapper_options()) if several else "auto",
             plugins=[self._mixed] if self._mixed else None,
         )
         if kind == "cuda":  # 32 means 32: convolutions would otherwise be computed in 19 bits
@@ -99,10 +99,8 @@ class FabricEngine:
 
         def step(rows: Tensor) -> Tensor:
             optimizer.zero_grad()
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*find_unused_parameters.*")
-                loss = forward(own_rows(rows, self.rank, self.world)) * weight_of(rows, self.rank, self.world)
-                self.fabric.backward(loss)
+            loss = forward(own_rows(rows, self.rank, self.world)) * weight_of(rows, self.rank, self.world)
+            self.fabric.backward(loss)
             optimizer.step()
             return loss.detach()
 
@@ -139,7 +137,8 @@ class FabricEngine:
         counts = [sum(len(rows) for rows in own_batches(batches, rank, self.world)) for rank in range(self.world)]
         padded = found.new_zeros(max(counts), *found.shape[1:])
         padded[: len(found)] = found
-        gathered = self.fabric.all_gather(padded)
+        gathered = [torch.empty_like(padded) for _ in counts]
+        distributed.all_gather(gathered, padded)
         return [part[:count] for part, count in zip(gathered, counts, strict=True)]
 
     def shared(self, value: T) -> T:
@@ -190,7 +189,17 @@ class _Loss(nn.Module):
         return self.learner.loss_at(inputs, rows)
 
 
+def _wrapper_options() -> dict[str, bool]:
+    """Of DistributedDataParallel. A network may have parameters that no loss reaches, always the same ones. Buffers are
+    made the same once per epoch, by ``synchronize``; torch 2.13 has a new name for that option.
+    """
+    known = signature(nn.parallel.DistributedDataParallel).parameters
+    buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+    return {"static_graph": True, buffers: False}
+
+
 def _quiet() -> None:
-    """Fabric tells what it found; only that a process has died is worth a line."""
-    logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
+    """Lightning tells what it found; only that a process has died is worth a line."""
+    for name in ("lightning.fabric", "lightning.pytorch"):
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("lightning.fabric.strategies.launchers").setLevel(logging.INFO)
