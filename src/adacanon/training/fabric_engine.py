@@ -155,13 +155,15 @@ class FabricEngine:
     def tell(self, message: Any) -> Any:
         """What the main process tells all others; it may take its time."""
         told = [message]
-        distributed.broadcast_object_list(told, src=0, group=self._messages)
+        with _others():
+            distributed.broadcast_object_list(told, src=0, group=self._messages)
         return told[0]
 
     def agree(self, failure: str) -> None:
         """Whether a run has failed must be the same in all processes: some alone cannot go on."""
         found: list[str] = [""] * self.world
-        distributed.all_gather_object(found, failure, group=self._messages)
+        with _others():
+            distributed.all_gather_object(found, failure, group=self._messages)
         failed = [f"process {rank} of {self.world} failed: {text}" for rank, text in enumerate(found) if text]
         if 0 < len(failed) < self.world:
             raise ProcessesDisagreeError(
@@ -187,6 +189,18 @@ class _Loss(nn.Module):
         with torch.autocast(self.kind, enabled=False):
             inputs = self.learner.seen(rows)
         return self.learner.loss_at(inputs, rows)
+
+
+@contextmanager
+def _others() -> Iterator[None]:
+    """Around an exchange of messages: torch reports the end of another process in words of its own."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ProcessesDisagreeError(
+            f"Another process of the training has ended ({str(error).splitlines()[0]}). "
+            "Hint: the same command goes on from the last checkpoint"
+        ) from error
 
 
 def _wrapper_options() -> dict[str, bool]:

@@ -7,6 +7,7 @@ follow it.
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from adacanon.runs.executors.executor import Executor
@@ -68,15 +69,13 @@ def follow(executor: Executor) -> int:
     """Do what the first process tells, until it says that nothing is left. Returns the exit code of the process."""
     assert isinstance(executor, Ranks)
     engine = executor.engine
-    while (told := engine.tell(None)) is not None:
-        function, arguments = told
-        failure = failure_of(function(*arguments))
-        if failure:
-            print(f"process {engine.rank}: {failure}", file=sys.stderr, flush=True)
-        try:
+    with suppress(ProcessesDisagreeError):  # the first process says so, if it is still there
+        while (told := engine.tell(None)) is not None:
+            function, arguments = told
+            failure = failure_of(function(*arguments))
+            if failure:
+                print(f"process {engine.rank}: {failure}", file=sys.stderr, flush=True)
             engine.agree(failure)
-        except ProcessesDisagreeError:  # the first process says so
-            break
     return 0
 
 
