@@ -92,11 +92,12 @@ class Execute:
     """Folder of the records, and of the choices of ``tune`` if it holds any."""
 
     def __call__(self) -> int:
+        set_threads(self.threads)
         table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         self.results.mkdir(parents=True, exist_ok=True)
         executor = _executor(self)
-        set_threads(max(1, self.threads // max(1, self.devices)))
+        set_threads(max(1, self.threads // self.devices))  # Fabric may have set others
         if is_follower(executor):
             return follow(executor)
         with executor:
