@@ -67,6 +67,10 @@ def test_the_usual_variable_sets_the_number_of_threads() -> None:
         (["report", "toy", "--splits", "0"], "splits 1 to 10, got 0"),
         (["tune", "tu", "--rows", "nothing"], "got nothing"),
         (["tune", "toy", "--rows", "GIN"], "toy has no hyperparameters to choose"),
+        (["run", "toy", "--devices", "1000000"], "processors, got devices=1000000. Hint: lower --devices"),
+        (["tune", "tu", "--nodes", "0"], "at least one process on one machine, got devices=1, nodes=0"),
+        (["run", "toy", "--devices", "2", "--jobs", "2"], "Several processes share one run at a time"),
+        (["run", "toy", "--precision", "16"], "Precision 16 needs a graphics processor"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -75,6 +79,16 @@ def test_what_is_not_known_gets_a_message_and_exit_code_two(
 ) -> None:
     assert main([*arguments, "--results", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["run toy", "tune tu", "figure chairs", "doctor torch.nn:Flatten --data x"])
+def test_a_device_that_torch_does_not_have_is_refused(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    assert main([*command.split(), "--device", "cuda"]) == 2
+    assert "The device cuda was asked for, and torch" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from adacanon.maximizers import (
     WithMemory,
     fast_training_searches,
 )
+from adacanon.synchronization import synchronize
 
 if TYPE_CHECKING:
     from adacanon.deployment import export
@@ -78,6 +79,7 @@ __all__ = [
     "one_vs_rest",
     "predict",
     "probabilities",
+    "synchronize",
 ]
 
 

@@ -20,8 +20,11 @@ EXTRAS = {
     "onnxscript": "export",
     "onnxruntime": "export",
     "ray": "cluster",
+    "lightning": "devices",
 }
-"""The extra that brings a module; ``experiments`` brings all of them but those of ``export`` and ``cluster``."""
+"""The extra that brings a module; ``experiments`` brings all of them but those of ``export``, ``cluster`` and
+``devices``.
+"""
 
 PACKAGES = {"PIL": "pillow", "torch_geometric": "torch-geometric", "onnx_ir": "onnx"}
 """Names of packages that differ from those of their modules."""

@@ -140,3 +140,17 @@ def test_an_infinite_score_does_not_stay(score: float) -> None:
     assert torch.equal(calibration(views)[:, 0], views[:, 0])  # nothing is known of this class
     errors = [error(searched(calibration, seed)) for seed in range(60)]
     assert errors[-1] < 0.05 * error(searched(Calibration(), 0, learning=False))
+
+
+def test_what_one_of_several_processes_has_learned_alone_is_not_used_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("adacanon.maximizers.calibration.in_several_processes", lambda: True)
+    calibration = Calibration()
+    searched(calibration, 0)
+    calibration.eval()
+    with pytest.warns(UserWarning, match="learned in one of several processes"):
+        searched(calibration, 1, learning=False)
+    searched(calibration.train(), 2)
+    calibration.merge([calibration.learned()])
+    searched(calibration.eval(), 3, learning=False)

@@ -8,9 +8,10 @@ from typing import Literal
 import tyro
 
 from adacanon.commands.brought import Preparation, read_samples
-from adacanon.commands.options import THREADS, names_of, set_threads
+from adacanon.commands.options import THREADS, Device, names_of, set_threads
 from adacanon.reports.progress import passes_bar
 from adacanon.reports.terminal import show_verdicts
+from adacanon.runs.executors import Hardware
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Doctor:
     """Weights for the network of the function: .pth, .safetensors or .npz, never executed."""
     trust: bool = False
     """Run the program that a model file holds. Without it, no file of a model is executed."""
+    device: Device = "cpu"
+    """Where the network is computed: ``cpu``, ``cuda``, ``mps``, or ``auto``, the first of cuda, mps and cpu."""
     threads: int = THREADS
     """Threads of torch; two, or ``OMP_NUM_THREADS``."""
     seed: int = 0
@@ -64,9 +67,11 @@ class Doctor:
 
     def __call__(self) -> int:
         from adacanon.diagnosis import doctor, load_model
+        from adacanon.diagnosis.devices import on_device
 
         set_threads(self.threads)
-        network = load_model(self.model, trust=self.trust, weights=self.weights)
+        kind = Hardware(self.device).checked().kind
+        network = on_device(load_model(self.model, trust=self.trust, weights=self.weights), kind)
         preparation = Preparation(self.size, self.channels, self.points, self.faces, self.normalise)
         data, source = read_samples(self.data, self.classes, network, preparation, limit=self.limit, seed=self.seed)
         with passes_bar("forward passes") as on_progress:

@@ -11,6 +11,8 @@ from adacanon.runs.runner import Failure
 
 Preset = Literal["cpu", "paper"]
 Place = Literal["local", "ray"]
+Device = Literal["auto", "cpu", "cuda", "mps"]
+Precision = Literal["32", "bf16", "16"]
 RESULTS = Path("results")
 
 

@@ -8,7 +8,17 @@ from typing import Literal
 
 import tyro
 
-from adacanon.commands.options import RESULTS, THREADS, Place, Preset, names_of, report_failures, set_threads
+from adacanon.commands.options import (
+    RESULTS,
+    THREADS,
+    Device,
+    Place,
+    Precision,
+    Preset,
+    names_of,
+    report_failures,
+    set_threads,
+)
 from adacanon.commands.smoke import smoke_command
 from adacanon.errors import InputError
 from adacanon.experiments.catalogue import TABLES, table_named
@@ -18,7 +28,7 @@ from adacanon.reports.paired import Comparison, comparison_html, comparison_mark
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
 from adacanon.reports.terminal import Progress, show_comparison, show_data_sets, show_progress, show_summary
-from adacanon.runs.executors import Executor, executor_named
+from adacanon.runs.executors import Executor, Hardware, executor_named, follow, is_follower
 from adacanon.runs.run import Run
 from adacanon.runs.runner import comparison_of, run_missing, summary_of
 from adacanon.runs.table import Table, records_by_row
@@ -66,8 +76,18 @@ class Execute:
     """Processors that Ray reserves for a run; its threads."""
     gpus_per_run: float = 0.0
     """Graphics processors that Ray reserves for a run."""
+    device: Device = "cpu"
+    """``cpu``, the default; ``cuda``, ``mps``; ``auto``: the first of cuda, mps and cpu that there is. All but ``cpu``
+    need ``adacanon[devices]``."""
+    precision: Precision = "32"
+    """``32``, the default; ``bf16`` or ``16`` compute large products in fewer bits. Their records are apart from those
+    of 32."""
+    devices: int = 1
+    """Processes of this machine that share the batches of each run, each with a device of its own."""
+    nodes: int = 1
+    """Machines that do so; the same command is started on each of them."""
     threads: int = THREADS
-    """Threads of torch, if there is one job; two, or ``OMP_NUM_THREADS``."""
+    """Threads of torch, if there is one job; two, or ``OMP_NUM_THREADS``. Processes share them."""
     checkpoint_every: float = 10.0
     """Seconds between two checkpoints of a run."""
     results: Path = RESULTS
@@ -90,9 +110,13 @@ class Execute:
         if self.json or self.output is not None:
             raise InputError("run has --json and --output with --smoke only. Hint: adacanon report has both")
         set_threads(self.threads)
-        table, file = _table(self.table, self.results)
+        table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
-        with _executor(self) as executor:
+        executor = _executor(self)
+        set_threads(max(1, self.threads // self.devices))  # Fabric may have set others
+        if is_follower(executor):
+            return follow(executor)
+        with executor:
             failures = run_missing(table, runs, file, executor=executor, checkpoint_every=self.checkpoint_every)
         if len(failures) < len(runs):
             show_summary(summary_of(table, runs, file))
@@ -142,19 +166,31 @@ class Tune:
     """Processors that Ray reserves for a run; its threads."""
     gpus_per_run: float = 0.0
     """Graphics processors that Ray reserves for a run."""
+    device: Device = "cpu"
+    """``cpu``, the default; ``cuda``, ``mps``; ``auto``: the first of cuda, mps and cpu that there is. All but ``cpu``
+    need ``adacanon[devices]``."""
+    precision: Precision = "32"
+    """``32``, the default; ``bf16`` or ``16`` compute large products in fewer bits. Their records are apart from those
+    of 32."""
+    devices: int = 1
+    """Processes of this machine that share the batches of each run, each with a device of its own."""
+    nodes: int = 1
+    """Machines that do so; the same command is started on each of them."""
     results: Path = RESULTS
     """Folder of the records and of the choices."""
 
     def __call__(self) -> int:
-        table, _ = _table(self.table, self.results)
+        table, _ = _table(self.table, self.results, self.precision)
         rows = table.rows_named(names_of(self.rows)) or table.row_names
         columns = table.columns_named(names_of(self.columns)) or table.tuned or table.columns
         records = self.results / f"{table.name}-tuning.jsonl"
+        executor = _executor(self)
         set_threads(1)
-        with _executor(self) as executor:  # earlier choices of the folder do not enter a study
-            chosen = tune(
-                table_named(table.name), rows, columns, records, executor=executor, trials=self.trials, show=True
-            )
+        if is_follower(executor):
+            return follow(executor)
+        studied = table_named(table.name).in_precision(self.precision)
+        with executor:  # earlier choices of the folder do not enter a study
+            chosen = tune(studied, rows, columns, records, executor=executor, trials=self.trials, show=True)
         print(f"The choices: {chosen}")
         return 0
 
@@ -173,6 +209,8 @@ class Report:
     """This many splits per cell instead of the table's own number."""
     preset: Preset | None = None
     """Whose runs are shown, ``cpu`` by default; some tables have one preset only."""
+    precision: Precision = "32"
+    """Whose runs are shown, ``32`` by default."""
     against: str = ""
     """Instead of the table, this row minus each of the others: the mean of the differences over the splits that both
     have, with its standard error."""
@@ -186,7 +224,7 @@ class Report:
     """Folder of the records, and of the choices of ``tune`` if it holds any."""
 
     def __call__(self) -> int:
-        table, file = _table(self.table, self.results)
+        table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         if not file.exists():
             print(f"There are no records in {file}; see adacanon run --help", file=sys.stderr)
@@ -214,6 +252,7 @@ def _executor(command: Execute | Tune) -> Executor:
         jobs=command.jobs,
         cpus=command.cpus_per_run,
         gpus=command.gpus_per_run,
+        hardware=Hardware(command.device, command.precision, command.devices, command.nodes),
     )
 
 
@@ -230,8 +269,8 @@ def _runs(
     )
 
 
-def _table(name: str, results: Path) -> tuple[Table, Path]:
-    table = table_named(name, results)
+def _table(name: str, results: Path, precision: str) -> tuple[Table, Path]:
+    table = table_named(name, results).in_precision(precision)
     return table, _file(results, table)
 
 

@@ -6,11 +6,12 @@ from typing import Literal
 
 import tyro
 
-from adacanon.commands.options import RESULTS, THREADS, Preset, names_of, set_threads
+from adacanon.commands.options import RESULTS, THREADS, Device, Preset, names_of, set_threads
 from adacanon.experiments.figures import write_figure
 from adacanon.experiments.import_data import describe_import
 from adacanon.reports.progress import passes_bar
 from adacanon.reports.terminal import show_demo
+from adacanon.runs.executors import Hardware
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Figure:
     """Only these rows of ``continuity``, separated by spaces or commas."""
     preset: Preset = "cpu"
     """Whose runs are meant."""
+    device: Device = "cpu"
+    """Where a missing network is trained: ``cpu``, ``cuda``, ``mps``, or ``auto``, the first of cuda, mps and cpu."""
     threads: int = THREADS
     """Threads of torch; two, or ``OMP_NUM_THREADS``."""
     results: Path = RESULTS
@@ -32,8 +35,8 @@ class Figure:
 
     def __call__(self) -> int:
         set_threads(self.threads)
-        rows = names_of(self.rows)
-        for path in write_figure(self.name, self.results, self.pages, preset=self.preset, rows=rows):
+        rows, hardware = names_of(self.rows), Hardware(self.device).checked()
+        for path in write_figure(self.name, self.results, self.pages, preset=self.preset, rows=rows, hardware=hardware):
             print(path)
         return 0
 

@@ -1,18 +1,18 @@
 """All figures by name."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from adacanon.errors import DataError
 from adacanon.experiments.clouds import figures as clouds
-from adacanon.experiments.clouds.figures import Files, check_no_rows
+from adacanon.experiments.clouds.figures import Draw, Files, check_no_rows
 from adacanon.experiments.temperature import TEMPERATURE, curves_of
 from adacanon.files import write_whole
 from adacanon.reports import temperature_figure
+from adacanon.runs.executors import Hardware
 from adacanon.runs.runner import summary_of
 
 
-def draw_temperature(results: Path, preset: str, rows: tuple[str, ...]) -> Files:
+def draw_temperature(results: Path, preset: str, rows: tuple[str, ...], hardware: Hardware) -> Files:
     """From the records of `temperature`."""
     check_no_rows("temperature", rows)
     summary = summary_of(TEMPERATURE, TEMPERATURE.runs(preset=preset), results / f"{TEMPERATURE.name}.jsonl")
@@ -22,16 +22,28 @@ def draw_temperature(results: Path, preset: str, rows: tuple[str, ...]) -> Files
     return {"temperature.png": temperature_figure.draw(temperatures, panels, metrics)}
 
 
-FIGURES: dict[str, Callable[[Path, str, tuple[str, ...]], Files]] = {
+FIGURES: dict[str, Draw] = {
     **clouds.FIGURES,
     "temperature": draw_temperature,
 }
 
 
-def write_figure(name: str, results: Path, pages: Path, *, preset: str, rows: tuple[str, ...] = ()) -> list[Path]:
-    """Draw a figure, of all rows if none are named; pictures go to the results, pages elsewhere. Returns where."""
+def write_figure(
+    name: str,
+    results: Path,
+    pages: Path,
+    *,
+    preset: str,
+    rows: tuple[str, ...] = (),
+    hardware: Hardware | None = None,
+) -> list[Path]:
+    """Draw a figure, of all rows if none are named; pictures go to the results, pages elsewhere. Returns where.
+
+    Args:
+        hardware: where networks that are missing are trained.
+    """
     written = []
-    for file, content in FIGURES[name](results, preset, rows).items():
+    for file, content in FIGURES[name](results, preset, rows, hardware or Hardware()).items():
         path = (pages if file.endswith(".html") else results / "figures") / file
         write_whole(path, content)
         written.append(path)

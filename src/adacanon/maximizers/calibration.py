@@ -9,6 +9,11 @@ from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.errors import InputError
+from adacanon.notices import warn_caller
+from adacanon.synchronization import in_several_processes
+
+Learned = tuple[Tensor | None, Tensor]
+"""Moments, and for every class how many batches have entered them since processes last met."""
 
 
 class Calibration(nn.Module):
@@ -20,6 +25,9 @@ class Calibration(nn.Module):
     has found, and the line follows from running moments. In evaluation mode nothing is learnt.
 
     Give the same object to the search of training and to that of evaluation; it is saved with the model.
+
+    In data-parallel training every process learns from its own inputs, until :func:`~adacanon.synchronize` gives all
+    processes the mean: that of one process which had compared all those inputs. An evaluation before that warns.
 
     Args:
         inputs: of every batch that are evaluated on the whole input too, once each.
@@ -39,6 +47,8 @@ class Calibration(nn.Module):
             raise InputError(f"A calibration needs forget in (0, 1], got {forget=}")
         self.moments: Tensor | None = None
         self.batches = torch.tensor(0)
+        self._common = self.batches
+        self._alone = False
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, forget={self.forget}"
@@ -47,6 +57,12 @@ class Calibration(nn.Module):
         """Values (..., forms) on views as they would be on the inputs; as they are if nothing is known."""
         if self.moments is None:
             return values
+        if self._alone and not self.training:
+            self._alone = False
+            warn_caller(
+                "A calibration has learned in one of several processes, and answers differ between them. "
+                "Hint: adacanon.synchronize(model) in all processes, before an evaluation"
+            )
         x, y, square, product = self.moments.to(values)
         spread, common = (square - x * x).clamp(min=0), product - x * y
         prior = spread.mean() / 10  # a slope is one unless there is evidence against it
@@ -62,6 +78,7 @@ class Calibration(nn.Module):
         form = torch.randint(forms, owner.shape, generator=generator)
         chosen = map_tensors(lambda leaf: leaf[owner.to(leaf.device), form.to(leaf.device)], points)
         owner = owner.to(landscape.device)
+        self._alone = in_several_processes()
         self._update(view.scores(chosen, owner).cpu(), landscape.scores(chosen, owner).cpu())
 
     def _update(self, x: Tensor, y: Tensor) -> None:
@@ -79,3 +96,20 @@ class Calibration(nn.Module):
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
         self.moments, self.batches = state["moments"], torch.as_tensor(state["batches"])
+        self._common = self.batches
+
+    def learned(self) -> Learned:
+        """What has been learned here since processes last met (see ``synchronize``)."""
+        return self.moments, self.batches - self._common
+
+    def merge(self, learned: list[Learned]) -> None:
+        """Running moments are sums: their mean over processes is what one process learns from all their inputs. A
+        process that has seen nothing of a class does not count for it.
+        """
+        known = [(moments, gained) for moments, gained in learned if moments is not None]
+        if known:
+            total = torch.stack([gained.expand(moments.shape[1:]) for moments, gained in known]).sum(0)
+            mean = torch.stack([moments * gained for moments, gained in known]).sum(0) / total.clamp(min=1)
+            self.moments = torch.where(total > 0, mean, known[0][0])
+            self.batches = self._common + torch.stack([gained.expand_as(total) for _, gained in known]).amax(0)
+        self._common, self._alone = self.batches, False

@@ -32,6 +32,7 @@ class Memory(nn.Module):
         self.slots = None if slots is None else whole_number("WithMemory", "slots", slots, least=1)
         self.winners: Tree | None = None
         self.known = torch.zeros(self.samples, dtype=torch.bool)
+        self.fresh = torch.zeros(self.samples, dtype=torch.bool)
 
     def recall(self, ids: Tensor, otherwise: Tree) -> Tree | None:
         """What is stored, as candidates (slots, batch, *point), for unknown samples the points (batch, *point) given;
@@ -53,6 +54,10 @@ class Memory(nn.Module):
         form = found.values.topk(slots, dim=1).indices
         sample = torch.arange(len(form), device=form.device).unsqueeze(1)
         winners = map_tensors(lambda leaf: leaf[sample, form].cpu(), found.parameters)
+        self._write(ids, winners)
+        self.fresh[ids] = True
+
+    def _write(self, ids: Tensor, winners: Tree) -> None:
         if self.winners is None:
             self.winners = map_tensors(lambda leaf: leaf.new_zeros(self.samples, *leaf.shape[1:]), winners)
         for stored, new in zip(tensors(self.winners), tensors(winners), strict=True):
@@ -63,6 +68,18 @@ class Memory(nn.Module):
                 )
             stored[ids] = new
         self.known[ids] = True
+
+    def learned(self) -> tuple[Tensor, Tree | None]:
+        """The samples that were stored here since processes last met, and their winners (see ``synchronize``)."""
+        ids = self.fresh.nonzero().flatten()
+        return ids, None if self.winners is None else map_tensors(lambda leaf: leaf[ids], self.winners)
+
+    def merge(self, learned: list[tuple[Tensor, Tree | None]]) -> None:
+        """Store what all processes have learned; of a sample that several have seen, the winners of the first."""
+        for ids, winners in reversed(learned):
+            if winners is not None and len(ids):
+                self._write(ids, winners)
+        self.fresh.zero_()
 
     def _checked(self, ids: Tensor) -> Tensor:
         ids = ids.cpu().long()
@@ -85,6 +102,7 @@ class Memory(nn.Module):
             )
         self.winners = None if winners is None else map_tensors(Tensor.clone, winners)  # it is written in place
         self.known = known.clone()
+        self.fresh = torch.zeros_like(self.known)
 
 
 class WithMemory(CandidateSearch):
@@ -98,6 +116,9 @@ class WithMemory(CandidateSearch):
     The winners are candidates like others, ``slots`` more for each input and shared by all its classes. Inside a
     :class:`CoarseToFine` they are scored on the coarse view, which is what makes cheap searches good enough to train
     with (``docs/speed.md``).
+
+    In data-parallel training every process remembers the samples that it has seen, until
+    :func:`~adacanon.synchronize` gives all of them to all.
 
     A sample that comes transformed (augmented, or turned at random) has other winners than before, and nothing to gain.
 

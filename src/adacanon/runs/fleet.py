@@ -112,10 +112,10 @@ class Fleet:
 
     def _submitted(self, run: Run) -> "Future[Outcome]":
         checkpoint = checkpoint_of(run, self.checkpoints)
+        control = TrainingControl(checkpoint, self.checkpoint_every, hardware=self.executor.hardware)
         if not self.executor.inside:
             where = self.executor.elsewhere
-            return self.executor.submit(_attempted, self.training, run, checkpoint, self.checkpoint_every, where)
-        control = TrainingControl(checkpoint, self.checkpoint_every)
+            return self.executor.submit(_attempted, self.training, run, control, where)
         if self.on_epoch is not None:
             control = replace(control, on_epoch=self.on_epoch(run))
         return self.executor.submit(attempt, self.training, run, control)
@@ -187,8 +187,8 @@ def check_writable(file: Path) -> None:
         ) from error
 
 
-def _attempted(training: Training, run: Run, checkpoint: Path, checkpoint_every: float, elsewhere: bool) -> Outcome:
-    outcome = attempt(training, run, TrainingControl(checkpoint, checkpoint_every))
+def _attempted(training: Training, run: Run, control: TrainingControl, elsewhere: bool) -> Outcome:
+    outcome = attempt(training, run, control)
     if outcome.failure and elsewhere:
         return outcome._replace(failure=f"{outcome.failure} (on {socket.gethostname()})")
     return outcome

@@ -13,6 +13,7 @@ import torch
 
 from adacanon.errors import InputError
 from adacanon.runs.run import Run, Settings
+from adacanon.runs.seeded import on_hardware
 from adacanon.training.checkpoint import stage_checkpoint
 from adacanon.training.learner import Learner
 from adacanon.training.loop import DataSplit, History, TrainingControl, train
@@ -84,7 +85,7 @@ def _trained(
     start = 1000 * (1000 * options["seed"] + seed) + run.split
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(start)
-        learner = build(options, start)
+        learner = on_hardware(run, build(options, start), control)
         generator = torch.Generator().manual_seed(start)
         return learner, train(learner, split, Schedule.of(options), generator=generator, control=control)
 

@@ -18,6 +18,9 @@ Settings = dict[str, Any]
 INFINITE = "infinite"
 """Stands for infinity in settings: JSON has no word for it."""
 
+MIXED_PRECISION = "mixed_precision"
+"""The setting of runs in a precision other than 32, which have keys of their own."""
+
 FAILURES = (AdacanonError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 """What a run may end with; the next one goes on. A full disk or an interrupt ends them all."""
 
@@ -92,6 +95,7 @@ def execute(training: Training, run: Run, control: TrainingControl) -> Record:
             remove_checkpoint(control.checkpoint)
         raise ScoreError(f"The run ended with {', '.join(diverged)} not finite. Hint: lower the learning rate")
     seconds = round(metrics.pop("seconds"), 2)
+    hardware = control.hardware
     return {
         "key": run.key,
         "table": run.table,
@@ -102,6 +106,7 @@ def execute(training: Training, run: Run, control: TrainingControl) -> Record:
         "metrics": metrics,
         "seconds": seconds,
         "versions": versions(),
+        **({} if hardware.is_default else {"machine": hardware.described()}),
     }
 
 

@@ -1,5 +1,6 @@
 """Running the missing runs of a table, with progress bars and without losing the others when one fails."""
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +16,7 @@ from adacanon.runs.run import Run, checkpoint_of, missing, relevant, taken_over
 from adacanon.runs.table import Table
 from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.loop import OnEpoch
-from adacanon.training.records import append_record, read_records
+from adacanon.training.records import Record, append_record, read_records
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -91,16 +92,33 @@ def summary_of(table: Table, runs: list[Run], file: Path, *, notes: tuple[str, .
             count = sum(run.row == row.name and run.column == column for run in runs)
             quoted = row.published_only and column in columns & set(table.published.get(row.name, {}))
             expected |= {(row.name, column): count} if count or quoted else {}
+    records = relevant(runs, file)
+    own = read_notes(file.parent, table.name) if notes is None else notes
     return summarise(
         table.title,
-        relevant(runs, file),
+        records,
         expected=expected,
         published=table.published,
-        notes=read_notes(file.parent, table.name) if notes is None else notes,
+        notes=(*own, *machine_notes(records)),
         metric=table.metric,
         extra_metrics=table.extra_metrics,
         comparable=all(table.comparable(run.options()) for run in runs),
     )
+
+
+def machine_notes(records: list[Record]) -> tuple[str, ...]:
+    """What a reader must know of records that do not come from one process of a processor in precision 32.
+
+    Example:
+        >>> machine_notes([{"machine": {"device": "cpu", "precision": "bf16", "processes": 2, "nodes": 1}}, {}])
+        ('1 of 2 records: computed on cpu, precision bf16, processes 2.',)
+    """
+    kinds = Counter(
+        f"computed on {machine['device']}, precision {machine['precision']}, processes {machine['processes']}"
+        for machine in (record.get("machine") for record in records)
+        if machine
+    )
+    return tuple(f"{count} of {len(records)} records: {kind}." for kind, count in sorted(kinds.items()))
 
 
 def comparison_of(table: Table, runs: list[Run], file: Path, row: str) -> Comparison:

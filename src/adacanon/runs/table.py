@@ -10,7 +10,7 @@ from adacanon.errors import InputError, UnknownNameError
 from adacanon.runs.choices import read_choices
 from adacanon.runs.executors import Executor
 from adacanon.runs.published import Published
-from adacanon.runs.run import Run, Settings, Training, missing
+from adacanon.runs.run import MIXED_PRECISION, Run, Settings, Training, missing
 
 
 class Preparation(Protocol):
@@ -121,6 +121,10 @@ class Table:
             return self
         return replace(self, settings=partial(self.settings, choices=read_choices(self.choices, results)))
 
+    def in_precision(self, precision: str) -> "Table":
+        """The table in another precision, whose runs have keys of their own; itself for 32."""
+        return self if precision == "32" else replace(self, settings=partial(_mixed, self.settings, precision))
+
     def runs(
         self,
         *,
@@ -139,6 +143,10 @@ class Table:
             for row in map(self.row, rows or self.row_names)
             if not row.published_only and split < (splits or self.splits(row, column))
         ]
+
+
+def _mixed(settings: Callable[..., Settings], precision: str, row: Row, column: str, preset: str) -> Settings:
+    return {**settings(row, column, preset), MIXED_PRECISION: precision}
 
 
 def row_named(rows: Iterable[Row], name: str) -> Row:

@@ -39,7 +39,7 @@ def load_checkpoint(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        return torch.load(file, weights_only=True)
+        return torch.load(file, weights_only=True, map_location="cpu")
     except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
         warnings.warn(
             f"The checkpoint {file} cannot be read ({type(error).__name__}); the training starts anew", stacklevel=2

@@ -1,11 +1,13 @@
 """A method bound to its data: what the training loop needs of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 from torch.nn import functional
+
+from adacanon.training.engine import Engine, OneProcess
 
 Inputs = Callable[[Tensor], tuple[Any, ...]]
 """From sample indices to what the module is called with."""
@@ -41,6 +43,7 @@ class Learner:
         training_inputs: what it reads in training, if other than in evaluation: augmented or drawn at random.
         objective: the loss that is trained on, if other than the criterion of the module's scores.
         metric: the figure that is reported and chooses an epoch, between 0 and 1, if other than the accuracy.
+        engine: what computes its trainings and evaluations.
 
     Example:
         >>> import torch
@@ -57,6 +60,7 @@ class Learner:
     training_inputs: Inputs | None = None
     objective: Objective | None = None
     metric: Metric | None = None
+    engine: Engine = field(default_factory=OneProcess, repr=False, compare=False)
 
     def scores(self, index: Tensor) -> Tensor:
         """The scores of some samples, (len(index), classes)."""
@@ -64,10 +68,27 @@ class Learner:
 
     def loss(self, index: Tensor) -> Tensor:
         """The loss of some samples in training."""
-        inputs = (self.training_inputs or self.inputs)(index)
+        return self.loss_at(self.seen(index), index)
+
+    def seen(self, index: Tensor) -> tuple[Any, ...]:
+        """What the module reads of some samples in training."""
+        return (self.training_inputs or self.inputs)(index)
+
+    def loss_at(self, inputs: tuple[Any, ...], index: Tensor) -> Tensor:
+        """The loss of some samples, of which this is read."""
         if self.objective is not None:
             return self.objective(*inputs, self.labels[index], index).loss
         return self.criterion(self.module(*inputs), self.labels[index])
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """Inputs that are rows of one indexable object."""
+
+    samples: Any
+
+    def __call__(self, index: Tensor) -> tuple[Any, ...]:
+        return (self.samples[index],)
 
 
 def looked_up(samples: Any) -> Inputs:
@@ -78,4 +99,4 @@ def looked_up(samples: Any) -> Inputs:
         >>> looked_up(torch.tensor([5, 6, 7]))(torch.tensor([2, 0]))
         (tensor([7, 5]),)
     """
-    return lambda index: (samples[index],)
+    return LookedUp(samples)

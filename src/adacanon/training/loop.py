@@ -4,7 +4,7 @@ import copy
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
 from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
+from adacanon.training.engine import Engine, Step, engine_of
+from adacanon.training.hardware import Hardware
 from adacanon.training.learner import Learner
 from adacanon.training.ranking import class_accuracy
 from adacanon.training.schedule import Schedule
@@ -20,15 +22,20 @@ from adacanon.training.schedule import Schedule
 OnEpoch = Callable[[int, float], None]
 
 
+def silent(epoch: int, loss: float) -> None:
+    """What an epoch calls if nobody looks."""
+
+
 @dataclass(frozen=True)
 class TrainingControl:
-    """How a training is carried out, which never changes its result.
+    """How a training is carried out. On the default hardware, nothing of it changes the result.
 
     Attributes:
         checkpoint: where its state goes now and then, if anywhere.
         checkpoint_every: seconds between two checkpoints.
         on_epoch: called with the number of epochs done and the loss.
         until: stop after this many epochs of the training, which a later call goes on with; None goes to the end.
+        hardware: what it is computed on. Results differ by rounding between devices, by more in lower precision.
 
     Example:
         >>> TrainingControl(until=3).lasts(3)
@@ -37,8 +44,18 @@ class TrainingControl:
 
     checkpoint: Path | None = None
     checkpoint_every: float = 10.0
-    on_epoch: OnEpoch = lambda epoch, loss: None
+    on_epoch: OnEpoch = silent
     until: int | None = None
+    hardware: Hardware = field(default_factory=Hardware)
+
+    @property
+    def engine(self) -> Engine:
+        """What computes the training."""
+        return engine_of(self.hardware)
+
+    def silenced(self) -> "TrainingControl":
+        """The same for a process that shows nothing."""
+        return replace(self, on_epoch=silent)
 
     def lasts(self, epoch: int) -> bool:
         """Whether it goes on after this number of epochs."""
@@ -131,14 +148,21 @@ def train(
         >>> history.epoch, accuracy(learner, split.test, batch=10) > 60
         (20, True)
     """
-    optimizer = schedule.optimizer(learner.module)
-    state = _State(learner.module, optimizer, schedule.rates(optimizer), generator)
-    control = control or TrainingControl()
+    with learner.engine.placed(learner) as placed:
+        return _trained(placed, split, schedule, generator, control or TrainingControl())
+
+
+def _trained(
+    learner: Learner, split: DataSplit, schedule: Schedule, generator: torch.Generator, control: TrainingControl
+) -> History:
+    engine, optimizer = learner.engine, schedule.optimizer(learner.module)
+    state = _State(learner.module, optimizer, schedule.rates(optimizer), generator, engine)
     history = state.resumed(control.checkpoint)
+    step = engine.steps(learner, optimizer)
     before, begin = history.seconds, time.perf_counter()
     saved = begin
     while history.patient(schedule) and control.lasts(history.epoch):
-        history.loss = training_epoch(learner, optimizer, split.train, schedule.batch, generator)
+        history.loss = _epoch(learner, step, split.train, schedule.batch, generator)
         state.rates.step()
         history.epoch += 1
         if len(split.validation):
@@ -148,7 +172,7 @@ def train(
         history.seconds = before + now - begin
         ends = not (history.patient(schedule) and control.lasts(history.epoch))
         due = now - saved >= control.checkpoint_every or ends
-        if control.checkpoint is not None and due:
+        if control.checkpoint is not None and due and engine.main:
             save_checkpoint(control.checkpoint, state.saved(history))
             saved = time.perf_counter()
     if history.weights:
@@ -165,10 +189,16 @@ def evaluate(learner: Learner, index: Tensor, *, batch: int) -> tuple[float, flo
         >>> evaluate(learner, torch.arange(2), batch=1)[0]
         50.0
     """
+    with learner.engine.placed(learner) as placed:
+        return _evaluated(placed, index, batch)
+
+
+def _evaluated(learner: Learner, index: Tensor, batch: int) -> tuple[float, float]:
+    """Of a learner that is placed. Figures of all scores are computed on the processor."""
     learner.module.eval()
     with torch.no_grad():
-        scores = torch.cat([learner.scores(rows) for rows in index.split(batch)])
-        targets = learner.labels[index]
+        scores = learner.engine.scores(learner, index.split(batch))
+        targets = learner.labels[index].cpu()
         metric = learner.metric or class_accuracy
         return 100 * metric(scores, targets), float(learner.criterion(scores, targets))
 
@@ -216,26 +246,26 @@ def training_epoch(
     learner: Learner, optimizer: torch.optim.Optimizer, index: Tensor, batch: int, generator: torch.Generator
 ) -> float:
     """One pass over shuffled batches; returns their mean loss."""
+    return _epoch(learner, learner.engine.steps(learner, optimizer), index, batch, generator)
+
+
+def _epoch(learner: Learner, step: Step, index: Tensor, batch: int, generator: torch.Generator) -> float:
     learner.module.train()
-    losses = []
-    for rows in index[torch.randperm(len(index), generator=generator)].split(batch):
-        optimizer.zero_grad()
-        loss = learner.loss(rows)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.detach())
-    return float(torch.stack(losses).mean())
+    learner.engine.begin_epoch(generator)
+    losses = [step(rows) for rows in index[torch.randperm(len(index), generator=generator)].split(batch)]
+    learner.engine.end_epoch(learner.module)
+    return learner.engine.mean(torch.stack(losses))
 
 
 def _figures(learner: Learner, split: DataSplit, batch: int, epoch: int) -> dict[str, float]:
-    validation_accuracy, validation_loss = evaluate(learner, split.validation, batch=batch)
+    validation_accuracy, validation_loss = _evaluated(learner, split.validation, batch)
     figures = {
         "epoch": float(epoch),
         "validation_accuracy": validation_accuracy,
         "validation_loss": validation_loss,
     }
     if len(split.test):
-        figures["test_accuracy"] = accuracy(learner, split.test, batch=batch)
+        figures["test_accuracy"] = _evaluated(learner, split.test, batch)[0]
     return figures
 
 
@@ -247,9 +277,10 @@ class _State:
     optimizer: torch.optim.Optimizer
     rates: LRScheduler
     generator: torch.Generator
+    engine: Engine
 
     def saved(self, history: History) -> dict[str, Any]:
-        return {
+        state = {
             "module": self.module.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "rates": self.rates.state_dict(),
@@ -257,10 +288,14 @@ class _State:
             "torch": torch.get_rng_state(),
             "history": vars(history),
         }
+        engine = self.engine.state()
+        return {**state, "engine": engine} if engine else state
 
     def resumed(self, checkpoint: Path | None) -> History:
         """What a checkpoint knows, after which the training goes on from it; nothing if there is none that fits."""
-        state = None if checkpoint is None else load_checkpoint(checkpoint)
+        state = None if checkpoint is None or not self.engine.main else load_checkpoint(checkpoint)
+        state = self.engine.shared(state)
+        self.engine.resume((state or {}).get("engine", {}))
         if state is None:
             return History()
         if "rates" not in state or _shapes(state["module"]) != _shapes(self.module.state_dict()):

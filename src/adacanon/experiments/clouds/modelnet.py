@@ -18,7 +18,7 @@ from adacanon.experiments.clouds.methods import (
 )
 from adacanon.experiments.clouds.rotated_clouds import VERTICAL, RotatedClouds, modelnet, rotated_clouds
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.seeded import train_seeded
+from adacanon.runs.seeded import check_precision, train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.runs.trained_networks import keep, restored
 from adacanon.training.learner import Learner
@@ -122,6 +122,7 @@ def trained(row: Row, run: Run, control: TrainingControl) -> tuple[Learner, Rota
 
 def kept_or_trained(run: Run, control: TrainingControl, row: Row | None = None) -> tuple[Learner, RotatedClouds]:
     """The learner that an earlier run has left in the cache folder, or else trained now and kept, of whatever split."""
+    check_precision(run, control.hardware)
     data, row = clouds_of(run), row or row_of(run)
     with torch.random.fork_rng(devices=[]):
         learner = build(row, data, run.options(), seed=run.split)

@@ -103,7 +103,7 @@ class Course:
         state = self._file(str(epoch))
         earlier = [self._file(str(e)) for e in range(epoch - 1, 0, -1)]
         start = next((file for file in earlier if file.exists()), None)
-        if not state.exists() and start is not None:
+        if not state.exists() and start is not None and self.control.engine.main:
             shutil.copyfile(start, part := state.with_name(f"{state.name}.copied.part"))
             part.replace(state)
         learner, _ = train_seeded(

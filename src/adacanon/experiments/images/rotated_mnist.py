@@ -1,6 +1,7 @@
 """A small network on upright digits, tested on digits at any angle."""
 
 import time
+from dataclasses import replace
 
 from adacanon.experiments.images.rotated_digits import (
     EVALUATED,
@@ -56,7 +57,8 @@ def tested(row: Row, learner: Learner, data: RotatedDigits, options: Settings) -
     """What is tested: a network that was trained as it is may get its angles now."""
     if row.method != "not retrained":
         return learner
-    return canonicalized(learner.module, data, GridSearch(options["angles"]))
+    final = canonicalized(learner.module, data, GridSearch(options["angles"]))
+    return replace(final, engine=learner.engine)
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:

@@ -20,9 +20,10 @@ from adacanon.experiments.images.turned_scenes import (
 from adacanon.images import Rotations, UNet
 from adacanon.maximizers import GridSearch, RandomSearch
 from adacanon.runs.run import Run, Settings
-from adacanon.runs.seeded import train_seeded
+from adacanon.runs.seeded import check_precision, train_seeded
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.runs.trained_networks import keep, restored
+from adacanon.training.hardware import Hardware
 from adacanon.training.learner import Learner
 from adacanon.training.loop import TrainingControl
 from adacanon.training.schedule import Schedule
@@ -91,15 +92,18 @@ def canonicalized(network: nn.Module, options: Settings, *, seed: int = 0) -> Ca
     )
 
 
-def plain_network(options: Settings, split: int) -> nn.Module:
+def plain_network(options: Settings, split: int, control: TrainingControl | None = None) -> nn.Module:
     """The network of the plain row for these scenes, kept in the cache folder by the run that needed it first."""
     own = {name: options[name] for name in COMMON}
     run, data = Run.of("segmentation", PLAIN.name, COLUMN, split, own), training_scenes(options, split)
+    hardware = (control or TrainingControl()).hardware
 
     def train() -> nn.Module:
-        return _trained(run, lambda: segmenter(UNet(len(SCENE_CLASSES)), data), data, TrainingControl())
+        return _trained(
+            run, lambda: segmenter(UNet(len(SCENE_CLASSES)), data), data, TrainingControl(hardware=hardware)
+        )
 
-    return _kept(run, data, train)
+    return _kept(run, data, train, hardware)
 
 
 def tuned_network(options: Settings, split: int, control: TrainingControl) -> nn.Module:
@@ -108,15 +112,16 @@ def tuned_network(options: Settings, split: int, control: TrainingControl) -> nn
     run, data = Run.of("segmentation", TUNED, COLUMN, split, own), training_scenes(options, split)
 
     def train() -> nn.Module:
-        network = plain_network(options, split)
+        network = plain_network(options, split, control)
         model = canonicalized(network, {**options, "temperature": 0.0}, seed=split)
         _trained(run, lambda: segmenter(model, data), data, control)
         return network
 
-    return _kept(run, data, train)
+    return _kept(run, data, train, control.hardware)
 
 
-def _kept(run: Run, data: TurnedScenes, train: Callable[[], nn.Module]) -> nn.Module:
+def _kept(run: Run, data: TurnedScenes, train: Callable[[], nn.Module], hardware: Hardware) -> nn.Module:
+    check_precision(run, hardware)
     with torch.random.fork_rng(devices=[]):
         network: nn.Module = UNet(len(SCENE_CLASSES))
     if not restored(run, network, data.fingerprint):
@@ -137,9 +142,11 @@ def module_of(run: Run, control: TrainingControl) -> nn.Module:
     if row.method == "augmented":
         return _trained(run, lambda: augmented_segmenter(UNet(len(SCENE_CLASSES)), data), data, control)
     if row.method == "plain":
-        return plain_network(options, run.split)
-    tuned = row.method == "fine-tuned"
-    network = tuned_network(options, run.split, control) if tuned else plain_network(options, run.split)
+        return plain_network(options, run.split, control)
+    if row.method == "fine-tuned":
+        network = tuned_network(options, run.split, control)
+    else:
+        network = plain_network(options, run.split, control)
     return canonicalized(network, options, seed=run.split)
 
 

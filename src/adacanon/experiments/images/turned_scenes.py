@@ -4,7 +4,7 @@ import hashlib
 import math
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import torch
@@ -90,7 +90,8 @@ def augmented_segmenter(module: nn.Module, data: TurnedScenes) -> Learner:
 
     def objective(labels: Tensor, index: Tensor) -> Loss:
         images, turned_labels = data.scenes.draw(random_angles(len(index)), index=index)
-        return Loss(upright.criterion(module(images), turned_labels))
+        device = labels.device
+        return Loss(upright.criterion(module(images.to(device)), turned_labels.to(device)))
 
     return replace(upright, training_inputs=lambda index: (), objective=objective)
 
@@ -101,7 +102,8 @@ def weighted_cross_entropy(labels: Tensor) -> Criterion:
     """
     pixels = torch.bincount(labels.flatten(), minlength=len(SCENE_CLASSES)).double()
     weights = pixels.clamp(min=1).rsqrt()
-    return partial(functional.cross_entropy, weight=(weights / weights.mean()).float())
+    weight = (weights / weights.mean()).float()
+    return lambda scores, labels: functional.cross_entropy(scores, labels, weight=weight.to(scores.device))
 
 
 def segmentation_figures(module: nn.Module, data: TurnedScenes) -> dict[str, float]:

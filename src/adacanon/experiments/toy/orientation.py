@@ -21,6 +21,7 @@ from adacanon.graphs.spectra import Spectrum, spectra
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.runs.run import Run, Settings
+from adacanon.runs.seeded import on_hardware
 from adacanon.runs.table import Row, Table, row_named
 from adacanon.training.learner import Learner, looked_up
 from adacanon.training.loop import DataSplit, TrainingControl, accuracy, stratified_folds, train
@@ -74,7 +75,7 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     schedule = Schedule.of(options)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * options["seed"] + run.split)
-        learner = build(row, task, options, train=train_index, seed=run.split)
+        learner = on_hardware(run, build(row, task, options, train=train_index, seed=run.split), control)
         history = train(learner, split, schedule, generator=generator, control=control)
     return {
         "accuracy": accuracy(learner, split.test, batch=schedule.batch),

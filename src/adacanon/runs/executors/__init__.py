@@ -3,6 +3,17 @@
 from adacanon.runs.executors.choice import executor_named
 from adacanon.runs.executors.executor import Executor, WorkerLostError
 from adacanon.runs.executors.processes import LocalProcesses
+from adacanon.runs.executors.ranks import follow, is_follower
 from adacanon.runs.executors.this_process import ThisProcess
+from adacanon.training.hardware import Hardware
 
-__all__ = ["Executor", "LocalProcesses", "ThisProcess", "WorkerLostError", "executor_named"]
+__all__ = [
+    "Executor",
+    "Hardware",
+    "LocalProcesses",
+    "ThisProcess",
+    "WorkerLostError",
+    "executor_named",
+    "follow",
+    "is_follower",
+]

@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from adacanon.errors import AdacanonError
+from adacanon.training.hardware import Hardware
 
 T = TypeVar("T")
 
@@ -15,10 +16,12 @@ class Executor(Protocol):
     Attributes:
         inside: whether functions are called in this process, so that they may be given closures.
         elsewhere: whether functions may be called on other machines.
+        hardware: what runs are computed on.
     """
 
     inside: bool
     elsewhere: bool
+    hardware: Hardware
 
     def capacity(self) -> int:
         """How many calls can be under way at a time; it may change while a cluster grows or shrinks."""

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from adacanon.errors import InputError
 from adacanon.runs.executors.executor import WorkerLostError
+from adacanon.training.hardware import Hardware
 
 T = TypeVar("T")
 ATTEMPTS = 2
@@ -35,6 +36,7 @@ class LocalProcesses:
 
     inside = False
     elsewhere = False
+    hardware = Hardware()
 
     def __init__(self, jobs: int) -> None:
         if jobs < 1:

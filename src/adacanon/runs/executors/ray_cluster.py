@@ -17,6 +17,7 @@ from adacanon.extras import optional
 from adacanon.runs.executors.executor import WorkerLostError
 from adacanon.runs.executors.ray_address import HINT, ClusterError, check_listening
 from adacanon.runs.executors.ray_worker import called
+from adacanon.training.hardware import Hardware
 
 T = TypeVar("T")
 RETRIES = 3
@@ -43,6 +44,7 @@ class RayCluster:
 
     inside = False
     elsewhere = True
+    hardware = Hardware()
 
     def __init__(self, address: str = "", *, jobs: int | None = None, cpus: float = 1.0, gpus: float = 0.0) -> None:
         if cpus <= 0 or gpus < 0:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from adacanon.training.hardware import Hardware
+
 T = TypeVar("T")
 
 
@@ -17,6 +19,7 @@ class ThisProcess:
 
     inside = True
     elsewhere = False
+    hardware = Hardware()
 
     def capacity(self) -> int:
         return 1
