@@ -139,7 +139,7 @@ class TestSpectra:
         spectra([matrix])
         (file,) = tmp_path.rglob("*.sqlite")
         file.write_bytes(b"no database" + file.read_bytes()[:200])
-        with pytest.warns(UserWarning, match="cannot be read"):
+        with pytest.warns(UserWarning, match="cannot be used"):
             spectra([matrix])
         assert spectra([matrix])[0].eigenvalues.shape == (9,)
 
