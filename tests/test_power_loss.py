@@ -8,6 +8,7 @@ import pytest
 import torch
 from benchmarks.speed.power_loss import forgetful_disk, lose_power
 
+from adacanon import files
 from adacanon.checked_files import opened_checked, write_checked
 from adacanon.files import write_whole
 from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
@@ -51,6 +52,7 @@ def cut_off(disk: Path, memory: Path, work: Callable[[], object], step: int) -> 
         else:
             done = True
     lose_power(disk, memory)
+    files._FORCED.clear()  # the next process has forced nothing
     return done
 
 
@@ -123,6 +125,14 @@ class TestWrittenWhole:
 
 
 class TestRecords:
+    def test_a_folder_that_others_have_made_survives_too(self, disk: Path, memory: Path) -> None:
+        def work() -> None:
+            (disk / "results").mkdir(exist_ok=True)
+            append_record(disk / "results" / "table.jsonl", {"key": 1}, once="key")
+
+        for done in moments(disk, memory, work):
+            assert read_records(disk / "results" / "table.jsonl") or not done
+
     def test_a_record_that_was_reported_as_added_is_there(self, disk: Path, memory: Path) -> None:
         file = disk / "results" / "table.jsonl"
         for number in range(3):

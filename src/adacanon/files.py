@@ -11,6 +11,9 @@ from typing import IO
 Content = bytes | memoryview | Callable[[IO[bytes]], object]
 """What a file will hold, or a function that writes it to a stream."""
 
+_FORCED: set[tuple[str, int, int]] = set()
+"""Folders whose names this process has forced to the disk, with all above them."""
+
 
 def write_whole(path: Path, content: Content) -> None:
     """Write a file in one step: whoever reads it finds the old content or the new one, never a part of it.
@@ -49,11 +52,21 @@ def write_content(stream: IO[bytes], content: Content) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that they survive a loss of power."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    """Make a folder and those above it, so that they survive a loss of power.
+
+    Others may have made them without forcing their names to the disk, so this is done once in every process.
+    """
+    folder = folder.absolute()
+    places = (folder, *folder.parents)
+    missing = {place for place in places if not place.exists()}
     folder.mkdir(parents=True, exist_ok=True)
-    for place in missing:
+    for place in places:
+        found = place.stat()
+        name = (str(place), found.st_dev, found.st_ino)
+        if name in _FORCED and place not in missing:
+            return
         sync_folder(place.parent)
+        _FORCED.add(name)
 
 
 def sync_folder(folder: Path) -> None:
