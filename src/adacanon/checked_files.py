@@ -79,7 +79,8 @@ def set_aside(path: Path, reason: object, *, then: str = "it is computed again")
     with suppress(OSError):  # the folder may have vanished, or be read-only
         path.replace(aside)
         place = f"is now {aside.name}"
-    warnings.warn(f"{path} cannot be used ({reason}). It {place}; {then}", stacklevel=3)
+    why = str(reason).removeprefix(f"{path} ")
+    warnings.warn(f"{path} cannot be used ({why}). It {place}; {then}", stacklevel=3)
 
 
 def _damage(path: Path, stream: IO[bytes]) -> str:
