@@ -22,6 +22,7 @@ from adacanon.data.arrays import opened
 from adacanon.data.labelled import load_labelled
 from adacanon.data.number_files import read_numbers
 from adacanon.data.official_images import read_images
+from adacanon.data.tu import read_tu
 from adacanon.errors import DataError
 from adacanon.images import weights
 from adacanon.images.weights import load_weights
@@ -192,6 +193,21 @@ class TestByteOrder:
         np.savez(tmp_path / "w.npz", **arrays)  # type: ignore[arg-type]
         load_weights(other, tmp_path / "w.npz")
         assert torch.equal(layer.weight, other.weight)
+
+
+def test_many_labels_of_nodes_get_codes_instead_of_channels(tmp_path: Path) -> None:
+    """One-hot channels of these take 144 MB and more; of 20,000 labels, gigabytes."""
+    nodes = 3_000
+    edges = "".join(f"{i}, {i + 1}\n{i + 1}, {i}\n" for i in range(1, nodes, 2))
+    texts = {"A": edges, "graph_indicator": "1\n" * nodes, "graph_labels": "1\n"}
+    for name, text in {**texts, "node_labels": "".join(f"{i % 2_999}\n" for i in range(nodes))}.items():
+        (tmp_path / f"MANY_{name}.txt").write_text(text)
+    with memory_below(50), pytest.warns(UserWarning, match="2999 labels, more than 2048: .* 256 channels"):
+        x = read_tu(tmp_path, "MANY").graphs[0].x
+    assert x.shape == (nodes, 256)
+    assert len(x.unique(dim=0)) == 2_999
+    assert torch.equal(x[0], x[2_999])
+    torch.testing.assert_close(x.norm(dim=1), torch.ones(nodes))
 
 
 def test_names_with_dots_are_names_and_no_places(tmp_path: Path) -> None:
