@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import whole_number
 from adacanon.errors import InputError, ShapeError
 from adacanon.points.checks import check_clouds, check_finite, check_mask
 
@@ -109,7 +108,9 @@ def ball_query(points: Tensor, centres: Tensor, radius: float, count: int, *, ma
     """
     check_clouds("ball_query", points, mask=mask)
     _check_queries("ball_query", "centres", centres, points)
-    count = whole_number("ball_query", "count", count)
+    if not _is_whole(count):
+        raise InputError(f"ball_query expects count to be a whole number, got {count!r}")
+    count = int(count)
     if not (radius > 0 and count > 0):
         raise InputError(f"ball_query needs a radius and a count above zero, got {radius} and {count}")
     if mask is not None:
@@ -230,8 +231,13 @@ def _check_queries(caller: str, name: str, queries: Tensor, points: Tensor) -> N
         check_finite(caller, queries, None)
 
 
+def _is_whole(count: object) -> bool:
+    """An integer of Python, numpy or torch."""
+    return not isinstance(count, bool) and hasattr(count, "__index__")
+
+
 def _checked_count(caller: str, name: str, count: int, points: Tensor, mask: Tensor | None) -> int:
-    whole = not isinstance(count, bool) and hasattr(count, "__index__")
+    whole = _is_whole(count)
     if not (whole and 0 < int(count) <= points.shape[1]):
         hint = "ask for fewer" if whole else "a whole number"
         raise InputError(
