@@ -314,7 +314,7 @@ class TestCounts:
         assert torch.equal(farthest_points(clouds, kind(3)), farthest_points(clouds, 3))
         assert torch.equal(ball_query(clouds, clouds, 1.0, kind(3)), ball_query(clouds, clouds, 1.0, 3))
 
-    @pytest.mark.parametrize("count", [True, 2.0, "3", None, np.float64(2)])
+    @pytest.mark.parametrize("count", [True, 2.0, "3", None, np.float64(2), torch.tensor(2.5)])
     def test_what_is_no_whole_number_is_refused(self, clouds: Tensor, count: Any) -> None:
         for call in (nearest_neighbours, farthest_points, lambda points, k: ball_query(points, points, 1.0, k)):
             with pytest.raises(InputError, match="whole number"):

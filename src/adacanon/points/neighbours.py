@@ -6,6 +6,7 @@ Distances are not differentiated: indices come out, and the caller gathers with 
 float32: coordinates between 1e-15 and 1e15 do, in whatever unit.
 """
 
+import operator
 from collections.abc import Iterator
 
 import torch
@@ -232,8 +233,11 @@ def _check_queries(caller: str, name: str, queries: Tensor, points: Tensor) -> N
 
 
 def _is_whole(count: object) -> bool:
-    """An integer of Python, numpy or torch."""
-    return not isinstance(count, bool) and hasattr(count, "__index__")
+    """An integer of Python, numpy or torch; tensors with a fraction raise when they are asked."""
+    try:
+        return not isinstance(count, bool) and operator.index(count) is not None  # type: ignore[arg-type]
+    except TypeError:
+        return False
 
 
 def _checked_count(caller: str, name: str, count: int, points: Tensor, mask: Tensor | None) -> int:
