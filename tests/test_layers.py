@@ -11,12 +11,13 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "adacanon"
 BASE = {"core", "errors", "notices"}
-PLACES = {"errors", "extras", "files", "folders", "notices"}
+PLACES = {"checked_files", "errors", "extras", "files", "folders", "notices"}
 ENGINE = BASE | {"spaces", "maximizers", "families"}
 ALLOWED = {
     "errors": set(),
     "extras": {"errors"},
     "files": set(),
+    "checked_files": {"errors", "files"},
     "folders": set(),
     "notices": set(),
     "synchronization": set(),
@@ -24,14 +25,14 @@ ALLOWED = {
     "spaces": BASE,
     "maximizers": BASE | {"synchronization"},
     "families": BASE | {"spaces"},
-    "frozen": BASE | {"files"},
-    "graphs": ENGINE | {"extras", "files", "folders"},
+    "frozen": BASE | {"checked_files"},
+    "graphs": ENGINE | {"checked_files", "extras", "files", "folders"},
     "images": ENGINE,
     "points": ENGINE | {"extras"},
     "testing": ENGINE | {"points"},
     "baselines": {"errors", "extras", "points"},
     "data": PLACES,
-    "training": {"errors", "extras", "files", "synchronization"},
+    "training": {"checked_files", "errors", "extras", "files", "synchronization"},
     "reports": {"errors", "extras"},
     "deployment": ENGINE | {"extras", "files"},
     "explain": ENGINE | {"files", "graphs", "reports"},

@@ -6,6 +6,8 @@ training step then costs K rows of the head, whatever the backbone. For a finite
 maximum over the orbit per class (as in TI-pooling, Laptev et al., CVPR 2016).
 """
 
+import tokenize
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,12 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from adacanon.checked_files import DamagedFileError, opened_checked, set_aside, write_checked
 from adacanon.core.evaluation import evaluate
 from adacanon.core.family import Family
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, map_tensors, owners, slice_rows, tensors
 from adacanon.core.soft import Temperature, as_temperature, soft_maximum
-from adacanon.errors import DataError, ShapeError
-from adacanon.files import write_whole
+from adacanon.errors import ShapeError
 
 
 @torch.no_grad()
@@ -61,6 +63,9 @@ def stored_features(
     """Features (samples, K, ...) in half precision, kept on the disk in shards and computed where one is not there yet.
 
     A shard is written whole or not at all: stopped at any moment, the same call goes on with the first one missing.
+    It ends with a checksum. A damaged shard, and one of other data, is set aside with a warning and computed again; a
+    full disk costs only the file. Shards of earlier versions have no checksum: if they have the right shape and
+    finite numbers they are used, with one warning, and get their checksum now.
 
     Args:
         folder: of the shards and nothing else; its name should tell what they depend on.
@@ -69,13 +74,23 @@ def stored_features(
         shard: samples in one file.
         on_shard: called with the samples that are there so far, and with all.
     """
-    parts = []
+    parts, taken_over = [], 0
     for rows in shards_of(samples, shard=shard):
         file = shard_file(folder, rows)
-        if not file.exists():
-            write_shard(file, as_stored(features(rows)))
-        parts.append(_read_shard(file, rows.stop - rows.start))
+        found = _read_shard(file, rows.stop - rows.start)
+        if found is None:
+            earlier = _earlier_shard(file, rows.stop - rows.start)
+            taken_over += earlier is not None
+            found = torch.from_numpy(as_stored(features(rows))) if earlier is None else earlier
+            write_shard(file, found.numpy())
+        parts.append(found)
         on_shard(rows.stop, samples)
+    if taken_over:
+        warnings.warn(
+            f"{taken_over} shards in {folder} were written without checksums by an earlier version. They look right "
+            "and were used. Hint: remove the folder to compute them again",
+            stacklevel=2,
+        )
     return torch.cat(parts)
 
 
@@ -91,29 +106,62 @@ def shards_of(samples: int, *, shard: int = SHARD) -> list[slice]:
 
 def shard_file(folder: Path, rows: slice) -> Path:
     """Where the features of some samples are kept."""
-    return folder / f"{rows.start:06d}-{rows.stop:06d}.npy"
+    return folder / f"{rows.start:06d}-{rows.stop:06d}.features"
 
 
 def as_stored(features: Tensor) -> np.ndarray:
     """Features as files hold them, in half precision."""
-    return features.half().cpu().numpy()
+    return features.half().cpu().contiguous().numpy()
+
+
+def is_kept(file: Path) -> bool:
+    """Whether there are features in a file, of this version or of an earlier one; whether they are right is seen when
+    they are read.
+    """
+    return file.exists() or file.with_suffix(".npy").exists()
 
 
 def write_shard(file: Path, array: np.ndarray) -> None:
-    """Keep the features of some samples, all of them or none."""
-    write_whole(file, lambda stream: np.save(stream, array))
-
-
-def _read_shard(file: Path, count: int) -> Tensor:
+    """Keep the features of some samples, all of them or none; a full disk costs only the cache."""
     try:
-        array = np.load(file, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise DataError(f"{file} is damaged: {error}. Hint: remove it, it will be computed again") from error
-    if len(array) != count or array.dtype != np.float16:
-        raise DataError(
-            f"{file} holds features of {len(array)} samples in {array.dtype}, expected {count} in float16. "
-            "Hint: it belongs to other data, remove it"
-        )
+        write_checked(file, lambda stream: np.save(stream, array, allow_pickle=False))
+        file.with_suffix(".npy").unlink(missing_ok=True)  # of an earlier version
+    except OSError as error:
+        warnings.warn(f"Features could not be kept in {file} ({error}); the work goes on", stacklevel=3)
+
+
+def _read_shard(file: Path, count: int) -> Tensor | None:
+    """The features in a file, or None if there are none that can be used."""
+    try:
+        with opened_checked(file) as stream:
+            array = np.load(stream, allow_pickle=False)
+    except FileNotFoundError:
+        return None
+    except DamagedFileError as error:
+        set_aside(file, error)
+        return None
+    except OSError as error:
+        warnings.warn(f"{file} cannot be read ({error}); it is computed again", stacklevel=3)
+        return None
+    if len(array) != count:
+        set_aside(file, f"it holds {len(array)} samples, expected {count}")
+        return None
+    return torch.from_numpy(array)
+
+
+def _earlier_shard(file: Path, count: int) -> Tensor | None:
+    """What an earlier version has written, if it looks right; otherwise it is set aside."""
+    earlier = file.with_suffix(".npy")
+    try:
+        array = np.load(earlier, allow_pickle=False)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
+        set_aside(earlier, error)
+        return None
+    if array.ndim < 2 or len(array) != count or array.dtype != np.float16 or not np.isfinite(array).all():
+        set_aside(earlier, f"expected finite features of {count} samples in float16, got {array.shape} {array.dtype}")
+        return None
     return torch.from_numpy(array)
 
 

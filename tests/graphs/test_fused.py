@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from adacanon import Canonicalized, Objective, RandomSearch, SampleAndRefine
-from adacanon.core import Family
+from adacanon.core import Family, evaluation
 from adacanon.core.evaluation import evaluate
 from adacanon.core.landscape import Landscape
 from adacanon.core.prior import ClassScore, Monotone, Prior
@@ -179,6 +179,23 @@ class TestWhatChangesNothing:
         torch.testing.assert_close(
             model(FAMILY, mlp, chunk_size=chunk_size).eval()(g), expected, atol=1e-12, rtol=1e-12
         )
+
+    @pytest.mark.parametrize("outputs", [1, 20, 40])
+    def test_gradients_some_points_at_a_time(self, outputs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        g, mlp = coefficients(beside=BESIDE), network(beside=BESIDE)
+        search = SampleAndRefine(4, 2)
+        expected = Canonicalized(mlp, FAMILY, search).eval()(g)
+        widest, pullback = list[int](), LiftedMLP.pullback
+
+        def recorded(self: LiftedMLP, u: Tensor) -> Any:
+            widest.append(len(u))
+            return pullback(self, u)
+
+        monkeypatch.setattr(LiftedMLP, "pullback", recorded)
+        monkeypatch.setattr(evaluation, "OUTPUTS_PER_GRADIENT_CHUNK", outputs)
+        found = Canonicalized(mlp, FAMILY, search).eval()(g)
+        torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-12)
+        assert max(widest) == max(1, outputs // (6 * CLASSES))
 
     def test_inference_mode(self) -> None:
         g, mlp = coefficients(beside=BESIDE), network(beside=BESIDE)

@@ -106,6 +106,23 @@ class TestShiftOperators:
             shift_matrix(data, operator)  # type: ignore[arg-type]
 
 
+class TestNumbersThatAreNone:
+    """Each was cut or dropped in silence."""
+
+    @pytest.mark.parametrize("edges", [[[0.4, 1.0], [1.0, 0.4]], [[0j, 1], [1, 0]], [[False, True], [True, False]]])
+    def test_nodes_are_named_by_whole_numbers(self, edges: list[list[complex]]) -> None:
+        with pytest.raises(InputError, match=r"edge_index must hold the numbers of nodes.*Hint"):
+            shift_matrix(Data(edge_index=torch.tensor(edges), num_nodes=2))
+
+    def test_weights_and_features_are_real(self) -> None:
+        edges = torch.tensor([[0, 1], [1, 0]])
+        with pytest.raises(InputError, match=r"edge_weight must be real.*Hint"):
+            shift_matrix(Data(edge_index=edges, edge_weight=torch.tensor([1j, 1j]), num_nodes=2))
+        graph = Data(x=torch.ones(2, 3, dtype=torch.complex64), edge_index=edges)
+        with pytest.raises(InputError, match=r"graph 0 must be real, got torch.complex64.*Hint"):
+            band_coefficients([graph], dyadic(3), cache=False)
+
+
 class TestSpectra:
     def test_the_decomposition_is_one(self) -> None:
         matrix = shift_matrix(graph_of(nx.petersen_graph()))
@@ -139,7 +156,7 @@ class TestSpectra:
         spectra([matrix])
         (file,) = tmp_path.rglob("*.sqlite")
         file.write_bytes(b"no database" + file.read_bytes()[:200])
-        with pytest.warns(UserWarning, match="cannot be read"):
+        with pytest.warns(UserWarning, match="cannot be used"):
             spectra([matrix])
         assert spectra([matrix])[0].eigenvalues.shape == (9,)
 

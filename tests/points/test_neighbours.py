@@ -270,3 +270,52 @@ POINTS_OF_INTEREST = torch.zeros(2, 10, 3)
 def test_bad_inputs_get_an_error_with_a_hint(call: Callable[[Tensor], Any], message: str) -> None:
     with pytest.raises((ShapeError, InputError), match=message):
         call(POINTS_OF_INTEREST)
+
+
+class TestLargeClouds:
+    @pytest.mark.parametrize("channels", [3, 20])
+    def test_queries_in_pieces_have_the_same_neighbours(
+        self, channels: int, generator: torch.Generator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        points = torch.randn(2, 90, channels, generator=generator)
+        mask = torch.arange(90) < torch.tensor([[90], [70]])
+        whole, masked = nearest_neighbours(points, 5), nearest_neighbours(points, 5, mask=mask)
+        balls = ball_query(points, points[:, :30], 0.7, 4)
+        monkeypatch.setattr(neighbours, "MOST_DISTANCES", 7 * 90)
+        monkeypatch.setattr(neighbours, "DISTANCES_AT_ONCE", 1)
+        assert torch.equal(nearest_neighbours(points, 5), whole)
+        assert torch.equal(nearest_neighbours(points, 5, mask=mask), masked)
+        assert torch.equal(ball_query(points, points[:, :30], 0.7, 4), balls)
+
+    def test_memory_is_that_of_a_piece(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The largest table of distances is recorded: it has no more entries than a piece may have."""
+        sizes, real = list[int](), neighbours.squared_distances
+
+        def recorded(queries: Tensor, points: Tensor) -> Tensor:
+            table = real(queries, points)
+            sizes.append(table.numel())
+            return table
+
+        monkeypatch.setattr(neighbours, "squared_distances", recorded)
+        monkeypatch.setattr(neighbours, "MOST_DISTANCES", 2**18)
+        nearest_neighbours(torch.randn(1, 3000, 3, generator=torch.Generator().manual_seed(0)), 2)
+        assert len(sizes) > 30
+        assert max(sizes) <= 2**18
+
+    def test_clouds_of_common_sizes_are_one_piece_each(self) -> None:
+        """So that their answers are those of earlier versions to the last digit."""
+        assert list(neighbours._pieces(2, 4096, 4096)) == [(slice(i, i + 1), slice(0, 4096)) for i in range(2)]
+
+
+class TestCounts:
+    @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
+    def test_integers_of_numpy_count(self, clouds: Tensor, kind: Any) -> None:
+        assert torch.equal(nearest_neighbours(clouds, kind(3)), nearest_neighbours(clouds, 3))
+        assert torch.equal(farthest_points(clouds, kind(3)), farthest_points(clouds, 3))
+        assert torch.equal(ball_query(clouds, clouds, 1.0, kind(3)), ball_query(clouds, clouds, 1.0, 3))
+
+    @pytest.mark.parametrize("count", [True, 2.0, "3", None, np.float64(2), torch.tensor(2.5)])
+    def test_what_is_no_whole_number_is_refused(self, clouds: Tensor, count: Any) -> None:
+        for call in (nearest_neighbours, farthest_points, lambda points, k: ball_query(points, points, 1.0, k)):
+            with pytest.raises(InputError, match="whole number"):
+                call(clouds, count)

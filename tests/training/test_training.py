@@ -281,7 +281,7 @@ class TestCheckpoints:
         with pytest.raises(InterruptError):
             whole_call(dropout_network, checkpoint, on_epoch=interrupt_after(3))
         checkpoint.write_bytes(checkpoint.read_bytes()[:2000] if damage is None else damage)
-        with pytest.warns(UserWarning, match="cannot be read.*starts anew"):
+        with pytest.warns(UserWarning, match="cannot be used.*now run.pt.broken; the training starts anew"):
             resumed = whole_call(dropout_network, checkpoint)
         assert_identical(resumed, whole_call(dropout_network, None))
 
@@ -289,6 +289,24 @@ class TestCheckpoints:
         checkpoint = tmp_path / "run.pt"
         whole_call(drawing_network, checkpoint)
         with pytest.warns(UserWarning, match="another network.*starts anew"):
+            resumed = whole_call(dropout_network, checkpoint)
+        assert_identical(resumed, whole_call(dropout_network, None))
+
+    @pytest.mark.parametrize("part", ["optimizer", "rates", "generator", "history"])
+    def test_so_does_one_of_another_program_and_it_is_set_aside(self, part: str, tmp_path: Path) -> None:
+        """It was an error at every start, for ever; and half of it had been loaded when the error came."""
+        checkpoint = tmp_path / "run.pt"
+        with pytest.raises(InterruptError):
+            whole_call(dropout_network, checkpoint, on_epoch=interrupt_after(3))
+        state = load_checkpoint(checkpoint)
+        assert state is not None
+        del state[part]
+        if part == "optimizer":
+            state[part] = torch.optim.SGD(dropout_network().module.parameters(), lr=0.1).state_dict()
+        if part == "history":
+            state[part] = {"years": 7}
+        save_checkpoint(checkpoint, state)
+        with pytest.warns(UserWarning, match="another network or program.*now run.pt.broken; the training starts anew"):
             resumed = whole_call(dropout_network, checkpoint)
         assert_identical(resumed, whole_call(dropout_network, None))
 

@@ -25,6 +25,9 @@ from adacanon.errors import ShapeError
 PAIRS_PER_FUSED_CHUNK = 4096
 """What a fused evaluation handles at a time if no chunk_size is set."""
 
+OUTPUTS_PER_GRADIENT_CHUNK = 1 << 22
+"""Outputs whose gradients a fused evaluation computes at a time: with a thousand classes, every input has a million."""
+
 Network = Callable[[Tree], Tensor]
 Rank = Callable[[Tensor, Tensor], Tensor]
 """From outputs (pairs, ...) and the inputs that they belong to, (pairs,), to values (pairs, forms)."""
@@ -143,8 +146,10 @@ class FusedEvaluation(Evaluation):
 
     def with_gradient(self, u: Tree, form: Tensor) -> tuple[Tensor, Tree]:
         count, batch, n = form.shape
-        grid = flatten_leading(_forms_first(u), 2)
-        value, gradient = self._slopes(grid, form.transpose(1, 2).reshape(count * n, batch, 1))
+        grid, chosen = flatten_leading(_forms_first(u), 2), form.transpose(1, 2).reshape(count * n, batch, 1)
+        step = max(1, OUTPUTS_PER_GRADIENT_CHUNK // (batch * n))  # n points of each input, with n outputs each
+        parts = (self._slopes(slice_rows(grid, a, a + step), chosen[a : a + step]) for a in range(0, count * n, step))
+        value, gradient = joined(parts, count * n)
         back = _forms_first(unflatten_leading(gradient, (count, n)))
         return value.unflatten(0, (count, n)).transpose(1, 2), back
 

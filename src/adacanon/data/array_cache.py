@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adacanon.data.arrays import DAMAGE
-from adacanon.files import write_whole
+from adacanon.checked_files import DamagedFileError, opened_checked, set_aside, write_checked
 from adacanon.folders import cache_folder
 
 
@@ -23,8 +22,8 @@ def content_digest(files: Iterable[Path], what: str) -> str:
 
 
 def cached_arrays(name: str, digest: str, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The arrays stored under a name and a digest, or those computed now, which are stored. A damaged file is set
-    aside; a full disk costs only the cache.
+    """The arrays stored under a name and a digest, or those computed now, which are stored. A damaged file, or one of
+    an earlier version without a checksum, is set aside and computed again; a full disk costs only the cache.
     """
     found = stored_arrays(name, digest)
     if found is None:
@@ -37,7 +36,7 @@ def store_arrays(name: str, digest: str, arrays: dict[str, np.ndarray]) -> None:
     """Keep arrays under a name and a digest; a full disk costs only the cache."""
     file = _file(name, digest)
     try:
-        write_whole(file, lambda stream: np.savez(stream, allow_pickle=False, **arrays))  # type: ignore[arg-type]
+        write_checked(file, lambda stream: np.savez(stream, allow_pickle=False, **arrays))  # type: ignore[arg-type]
     except OSError as error:
         warnings.warn(f"{name} could not be cached in {file} ({error}); the work goes on", stacklevel=3)
 
@@ -60,13 +59,13 @@ def _file(name: str, digest: str) -> Path:
 def stored_arrays(name: str, digest: str) -> dict[str, np.ndarray] | None:
     """What is kept under a name and a digest; None if there is nothing, or a damaged file, which is set aside."""
     file = _file(name, digest)
-    if not file.is_file():
-        return None
     try:
-        with file.open("rb") as stream, np.load(stream) as archive:
+        with opened_checked(file) as stream, np.load(stream, allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
-    except DAMAGE as error:
-        aside = file.with_suffix(".broken")
-        file.replace(aside)
-        warnings.warn(f"{file} cannot be read ({error}); the file is now {aside}", stacklevel=3)
-        return None
+    except DamagedFileError as error:
+        set_aside(file, error)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        warnings.warn(f"{file} cannot be read ({error}); the work goes on without it", stacklevel=3)
+    return None

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from adacanon.data.array_rows import check_size, header_of, read_rows
 from adacanon.errors import DataError, InputError, MissingDataError
 from adacanon.folders import cache_folder, data_folder
 
@@ -43,23 +44,38 @@ class Arrays:
     def array(self, key: str, kinds: str, shape: tuple[int | None, ...]) -> np.ndarray:
         """An array of one of numpy's kinds of types; None in a shape stands for any length above zero."""
         with _intact(self.file):
+            check_size(self.file, key)
             array = np.asarray(self.archive[key])
-        fits = array.ndim == len(shape) and 0 not in array.shape
-        fits = fits and all(m in (n, None) for n, m in zip(array.shape, shape, strict=True))
-        if array.dtype.kind not in kinds or not fits:
-            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        self._check_kind(key, kinds, shape, array.shape, array.dtype)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+    def some_rows(self, key: str, kinds: str, shape: tuple[int | None, ...], rows: np.ndarray) -> np.ndarray:
+        """Rows of such an array, in increasing order; no memory is needed for the others, unless the array is stored
+        column by column.
+        """
+        with _intact(self.file):
+            header = header_of(self.file, key)
+            self._check_kind(key, kinds, shape, header.shape, header.dtype)
+            if not header.by_columns:
+                return read_rows(self.file, key, rows)
+        return self.array(key, kinds, shape)[rows]
+
+    def _check_kind(
+        self, key: str, kinds: str, wanted: tuple[int | None, ...], shape: tuple[int, ...], dtype: np.dtype
+    ) -> None:
+        fits = len(shape) == len(wanted) and 0 not in shape
+        fits = fits and all(m in (n, None) for n, m in zip(shape, wanted, strict=True))
+        if dtype.kind not in kinds or not fits:
+            lengths = ", ".join("any" if n is None else str(n) for n in wanted)
             raise DataError(
-                f"{self.file}: expected {key} of shape ({wanted}) and a type of kind {' or '.join(kinds)}, "
-                f"got {array.shape} of {array.dtype}"
+                f"{self.file}: expected {key} of shape ({lengths}) and a type of kind {' or '.join(kinds)}, "
+                f"got {shape} of {dtype}"
             )
-        return array
 
     def shape(self, key: str) -> tuple[int, ...]:
         """The shape of an array, which is not unpacked."""
-        with _intact(self.file), zipfile.ZipFile(self.file) as archive, archive.open(f"{key}.npy") as stream:
-            read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-            shape: tuple[int, ...] = read[np.lib.format.read_magic(stream)](stream)[0]
-            return shape
+        with _intact(self.file):
+            return header_of(self.file, key).shape
 
     def labels(self, key: str, classes: int, shape: tuple[int | None, ...] = (None,)) -> np.ndarray:
         """Whole numbers in 0 .. classes - 1."""
@@ -180,6 +196,8 @@ def _intact(file: Path) -> Iterator[None]:
     """What numpy, zip and zlib say about a damaged file becomes one error."""
     try:
         yield
+    except DataError:  # has its reason already
+        raise
     except DAMAGE as error:
         reason = str(error).partition(". ")[0]  # numpy goes on with advice that is not meant for readers of a data set
         raise DataError(f"{file} is damaged or no file of arrays: {reason}. Hint: copy it again") from error

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from adacanon.data.array_rows import MOST_SAMPLES
 from adacanon.data.arrays import Arrays, check_points, normalised, opened
 from adacanon.data.class_order import check_names, places
 from adacanon.data.cloud_files import CloudOptions, described_points, some_points
@@ -93,11 +94,11 @@ def _in_order(path: Path, found: Labelled, classes: tuple[str, ...]) -> Labelled
 def _from_arrays(path: Path, pictures: PictureOptions, clouds: CloudOptions, limit: int | None, seed: int) -> Labelled:
     with opened(path, ()) as source:
         key, prefix = _arrays_of(source)
-        labels = source.array(f"{prefix}labels", "iu", (None,)).astype(np.int64)
-        array = source.array(key, "uf", _shape_of(source, key, len(labels)))
+        count = _count(source, f"{prefix}labels")
+        rows = drawn_rows(count, limit, seed)
+        labels = source.some_rows(f"{prefix}labels", "iu", (count,), rows.numpy()).astype(np.int64)
+        chosen = source.some_rows(key, "uf", _shape_of(source, key, count), rows.numpy())
         names = tuple(source.array("class_names", "U", (None,)).tolist()) if "class_names" in source else None
-    rows = drawn_rows(len(labels), limit, seed)
-    chosen = array[rows.numpy()]
     if key.endswith("points"):
         check_points(path, key, chosen, rows.numpy())
         inputs, notes = _as_clouds(path, chosen, clouds, seed)
@@ -105,8 +106,8 @@ def _from_arrays(path: Path, pictures: PictureOptions, clouds: CloudOptions, lim
         inputs, notes = _as_images(path, chosen, pictures)
     part = [f"arrays {key} and {prefix}labels"] if prefix else []
     order = f"class_names in {path.name}" if names else f"the labels in {path.name}, label k for output k"
-    preparation = (*part, *drawn_note(len(labels), len(rows)), *notes)
-    return Labelled(inputs, torch.from_numpy(labels)[rows], names, order, preparation)
+    preparation = (*part, *drawn_note(count, len(rows)), *notes)
+    return Labelled(inputs, torch.from_numpy(labels), names, order, preparation)
 
 
 def _arrays_of(source: Arrays) -> tuple[str, str]:
@@ -118,6 +119,14 @@ def _arrays_of(source: Arrays) -> tuple[str, str]:
         f"{source.file}: expected the arrays images or points, and labels, also as test_images and test_labels; "
         f"got {', '.join(source.archive.files) or 'none'}"
     )
+
+
+def _count(source: Arrays, key: str) -> int:
+    """How many labels there are."""
+    shape = source.shape(key)
+    if len(shape) != 1 or not 0 < shape[0] <= MOST_SAMPLES:
+        raise DataError(f"{source.file}: expected {key} of shape (samples,), at most {MOST_SAMPLES:,}, got {shape}")
+    return shape[0]
 
 
 def _shape_of(source: Arrays, key: str, count: int) -> tuple[int | None, ...]:

@@ -63,7 +63,9 @@ def _blocks(file: Path, on_bytes: OnBytes) -> Iterator[bytes]:
         with file.open("rb") as packed, gzip.GzipFile(fileobj=packed) as stream:
             done = 0
             while block := stream.read(BLOCK):
-                block += stream.readline()
+                block += (rest := stream.readline(BLOCK))
+                if len(rest) == BLOCK:
+                    raise OSError(f"a line of more than {BLOCK} characters")
                 on_bytes(packed.tell() - done)
                 done = packed.tell()
                 yield block if block.endswith(b"\n") else block + b"\n"

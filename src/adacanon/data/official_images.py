@@ -18,7 +18,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ Arrays = dict[str, np.ndarray]
 CIFAR10_TRAIN = tuple(f"data_batch_{i}" for i in range(1, 6))
 ARCHIVES = {"cifar10": "cifar-10-python.tar.gz", "cifar100": "cifar-100-python.tar.gz"}
 MNIST_NAMES = {"train": "train", "test": "t10k"}
+LARGEST = 2**28
+"""Bytes of one file after unpacking; the largest official one has 153 million."""
+
 DAMAGE = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
@@ -133,7 +136,8 @@ def _contents(source: Path, archive: str, names: Sequence[str], on_progress: OnP
 
 def _unpickled(file: Path) -> Any:
     try:
-        return _ArraysOnly(io.BytesIO(file.read_bytes()), encoding="bytes").load()
+        with file.open("rb") as stream:
+            return _ArraysOnly(io.BytesIO(_bounded(stream)), encoding="bytes").load()
     except (pickle.UnpicklingError, *DAMAGE) as error:
         raise _damaged(file, error) from error
 
@@ -146,13 +150,21 @@ def _members(archive: Path, names: Sequence[str], on_progress: OnProgress) -> di
             for member in tar:
                 name = Path(member.name).name
                 if name in names and (stream := tar.extractfile(member)) is not None:
-                    found[name] = _ArraysOnly(io.BytesIO(stream.read()), encoding="bytes").load()
+                    found[name] = _ArraysOnly(io.BytesIO(_bounded(stream)), encoding="bytes").load()
                     on_progress(len(found), len(names))
             while unpacked.read(2**20):  # to the end, where the checksum is
                 pass
     except (pickle.UnpicklingError, *DAMAGE) as error:
         raise _damaged(archive, error) from error
     return found
+
+
+def _bounded(stream: IO[bytes] | gzip.GzipFile) -> bytes:
+    """All bytes of a file, which may be compressed, unless there are far more than in any of the official ones."""
+    content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"it holds more than {LARGEST // 2**20} MB")
+    return content
 
 
 class _ArraysOnly(pickle.Unpickler):
@@ -187,7 +199,8 @@ def _idx(folder: Path, name: str) -> np.ndarray:
     if file is None:
         raise DataError(f"{folder / name} is missing, with or without .gz. Hint: name the folder of the four files")
     try:
-        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+            content = _bounded(stream)
         kind, axes = struct.unpack(">HBB", content[:4])[1:]
         shape = struct.unpack(f">{axes}I", content[4 : 4 + 4 * axes])
     except (struct.error, *DAMAGE) as error:

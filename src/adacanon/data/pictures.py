@@ -31,6 +31,9 @@ SUFFIXES = tuple(suffix for suffixes in FORMATS.values() for suffix in suffixes)
 WHITE = {1: 255.0, 2: 65535.0}
 """The largest value of unsigned whole numbers, by their bytes."""
 
+MOST_PIXELS = 2**26
+"""Of one picture, 8192 × 8192. A file of some kilobytes may say that it has more, and fill the memory."""
+
 ORIENTATION = 0x0112
 """The number of a camera's mark that a picture lies on its side."""
 
@@ -82,9 +85,17 @@ def read_picture(file: Path, options: PictureOptions = PictureOptions()) -> Pict
         raise DataError('Image files need Pillow. Hint: pip install "adacanon[experiments]", or use .npz') from error
     try:
         with Image.open(file, formats=tuple(FORMATS)) as image:
+            _check_pixels(*image.size)
             pixels, white = _decoded(image, options.channels)
             remarks = tuple(_remarks(image))
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
+    except (
+        UnidentifiedImageError,
+        Image.DecompressionBombError,
+        Image.DecompressionBombWarning,
+        OSError,
+        ValueError,
+        SyntaxError,
+    ) as error:
         raise DataError(
             f"{file} cannot be read as an image of the formats {', '.join(FORMATS)}: {error}. "
             "Hint: repair, convert or remove it"
@@ -173,6 +184,11 @@ def _decoded(image: "Image", channels: int | None) -> tuple[np.ndarray, float]:
     grey = image.mode in GREY if channels is None else channels == 1
     plain = image.convert("RGBA") if image.mode == "P" else image  # a palette may be transparent
     return np.array(plain.convert("L" if grey else "RGB")), WHITE[1]
+
+
+def _check_pixels(width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise ValueError(f"it has {width} × {height} pixels, expected at most {MOST_PIXELS:,}")
 
 
 def _check_range(file: Path, pixels: np.ndarray, white: float) -> None:

@@ -4,6 +4,7 @@ Nodes and graphs are counted from one in the files. Node counts come from the gr
 isolated nodes appear in no edge.
 """
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from adacanon.data.label_codes import CHANNELS, MOST_ONE_HOT, label_codes
 from adacanon.errors import DataError, MissingDataError, UnknownNameError
 from adacanon.extras import optional
 from adacanon.folders import cache_folder, data_folder
@@ -98,6 +100,9 @@ def raw_folder(name: str) -> Path:
 
 def read_tu(folder: Path, name: str, *, features: Features = "labels") -> GraphDataset:
     r"""Parse a folder of TU text files, checking every count.
+
+    Node labels are one-hot. More than 2048 of them get fixed codes of 256 channels, with a warning
+    (``data/label_codes.py``).
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -238,8 +243,20 @@ def _rows(file: Path, nodes: int) -> np.ndarray:
 
 def _one_hot(file: Path, nodes: int) -> np.ndarray:
     """Every column of labels has channels of its own."""
-    indices = [np.unique(column, return_inverse=True)[1] for column in _whole(file, _rows(file, nodes)).T]
-    return np.concatenate([np.eye(index.max() + 1)[index] for index in indices], axis=1)
+    return np.concatenate([_encoded(file, column) for column in _whole(file, _rows(file, nodes)).T], axis=1)
+
+
+def _encoded(file: Path, column: np.ndarray) -> np.ndarray:
+    """A channel for each label; fixed codes if there are so many that channels would fill the memory."""
+    labels, index = np.unique(column, return_inverse=True)
+    if len(labels) <= MOST_ONE_HOT:
+        return np.eye(len(labels))[index]
+    warnings.warn(
+        f"{file} has {len(labels)} labels, more than {MOST_ONE_HOT}: they are fixed codes of {CHANNELS} channels "
+        "instead of one channel each",
+        stacklevel=2,
+    )
+    return label_codes(labels)[index]
 
 
 def _split(x: np.ndarray, edges: np.ndarray, indicator: np.ndarray, y: np.ndarray) -> list[Any]:

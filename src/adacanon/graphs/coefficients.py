@@ -259,6 +259,11 @@ def node_signal(graph: Any, index: int) -> Tensor:
             f"The node features of graph {index} require gradients, which do not pass through cached coefficients. "
             "Hint: data.x = data.x.detach(), and embed linearly after the projection"
         )
+    if x.is_complex():
+        raise InputError(
+            f"The node features of graph {index} must be real, got {x.dtype}. "
+            "Hint: real and imaginary parts as channels, torch.view_as_real(data.x).flatten(1)"
+        )
     x = x.cpu().double()
     if not bool(x.isfinite().all()):
         raise InputError(f"The node features of graph {index} hold {int((~x.isfinite()).sum())} NaN or infinite values")

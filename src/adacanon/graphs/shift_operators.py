@@ -75,6 +75,8 @@ def edge_weights(graph: Any, source: Tensor) -> Tensor:
     """``edge_weight`` where the graph has one, ones otherwise, (edges,)."""
     weight = getattr(graph, "edge_weight", None)
     weight = torch.ones(source.shape[0]) if weight is None else weight.detach().reshape(-1).cpu()
+    if weight.is_complex():
+        raise InputError("edge_weight must be real, got complex numbers. Hint: edge_weight.real where that is meant")
     if weight.shape != source.shape:
         raise ShapeError(f"edge_weight must have one entry for each of the {source.shape[0]} edges, got {len(weight)}")
     return weight
@@ -87,6 +89,11 @@ def edges_of(edge_index: Tensor | None, nodes: int) -> tuple[Tensor, Tensor]:
         return empty, empty
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise ShapeError(f"edge_index must have shape (2, edges), got {tuple(edge_index.shape)}. Hint: edge_index.T")
+    if edge_index.is_complex() or edge_index.dtype == torch.bool or not torch.equal(edge_index, edge_index.trunc()):
+        raise InputError(
+            f"edge_index must hold the numbers of nodes, got {edge_index.dtype} with values that are none. "
+            "Hint: whole numbers, edge_index.long() where rounding towards zero is meant"
+        )
     edges = edge_index.cpu().long()
     if int(edges.min()) < 0 or int(edges.max()) >= nodes:
         raise InputError(f"Edges must name nodes 0..{nodes - 1}, got {int(edges.min())}..{int(edges.max())}")

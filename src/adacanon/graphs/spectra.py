@@ -2,19 +2,15 @@
 
 import hashlib
 import math
-import sqlite3
-import warnings
-from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from adacanon.errors import InputError
-from adacanon.folders import cache_folder
 from adacanon.graphs.bands import Partition
+from adacanon.graphs.spectra_store import load_blobs, store_blobs
 
 
 @dataclass(frozen=True)
@@ -46,14 +42,14 @@ def spectra(operators: Sequence[Tensor], *, cache: bool = True) -> list[Spectrum
         [[1.0, 1.0, 1.0], [0.0, 0.0]]
     """
     digests = [_digest(matrix) for matrix in operators]
-    known = _load(set(digests)) if cache else {}
+    known = {name: _unpacked(blob) for name, blob in load_blobs(set(digests)).items()} if cache else {}
     fresh = {
         digest: decompose(matrix)
         for digest, matrix in dict(zip(digests, operators, strict=True)).items()
         if digest not in known
     }
     if cache and fresh:
-        _store(fresh)
+        store_blobs({digest: _packed(spectrum) for digest, spectrum in fresh.items()})
     known |= fresh
     return [known[digest] for digest in digests]
 
@@ -80,57 +76,17 @@ def decompose(matrix: Tensor) -> Spectrum:
     return Spectrum(*torch.linalg.eigh(matrix.double()))
 
 
-def _file() -> Path:
-    return cache_folder() / "spectra.sqlite"
-
-
 def _digest(matrix: Tensor) -> str:
     content = matrix.double().contiguous().numpy().tobytes()
     return hashlib.sha256(str(tuple(matrix.shape)).encode() + content).hexdigest()
 
 
-def _load(digests: set[str]) -> dict[str, Spectrum]:
-    """The spectra that are stored; none if the file is damaged, which is then set aside, or cannot be used just now:
-    another process may be about to create it, or hold it for long.
-    """
-    if not _file().exists():
-        return {}
-    try:
-        with closing(sqlite3.connect(_file(), timeout=30)) as database:
-            return {digest: _unpacked(blob) for digest, blob in _rows(database, digests)}
-    except sqlite3.OperationalError:
-        return {}
-    except (sqlite3.DatabaseError, ValueError) as error:
-        aside = _file().with_suffix(".broken")
-        with suppress(OSError):
-            _file().replace(aside)
-        warnings.warn(f"Cached spectra cannot be read ({error}); the file is now {aside}", stacklevel=3)
-        return {}
-
-
-def _rows(database: sqlite3.Connection, digests: set[str]) -> Iterable[tuple[str, bytes]]:
-    for digest in digests:
-        yield from database.execute("SELECT digest, content FROM spectra WHERE digest = ?", (digest,))
-
-
-def _store(fresh: dict[str, Spectrum]) -> None:
-    """One transaction; a full disk or a folder that cannot be written costs only the cache."""
-    try:
-        _file().parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(_file(), timeout=30)) as database, database:
-            database.execute("CREATE TABLE IF NOT EXISTS spectra (digest TEXT PRIMARY KEY, content BLOB)")
-            rows = ((digest, _packed(spectrum)) for digest, spectrum in fresh.items())
-            database.executemany("INSERT OR IGNORE INTO spectra VALUES (?, ?)", rows)
-    except (OSError, sqlite3.Error) as error:
-        warnings.warn(f"Spectra could not be cached in {_file()} ({error}); the work goes on", stacklevel=3)
-
-
-def _packed(spectrum: Spectrum) -> bytes:
+def _packed(spectrum: Spectrum) -> memoryview:
     """Eigenvalues, then eigenvectors row by row."""
-    return torch.cat([spectrum.eigenvalues, spectrum.eigenvectors.flatten()]).numpy().tobytes()
+    return torch.cat([spectrum.eigenvalues, spectrum.eigenvectors.flatten()]).numpy().data.cast("B")
 
 
-def _unpacked(blob: bytes) -> Spectrum:
-    numbers = torch.frombuffer(bytearray(blob), dtype=torch.float64)
+def _unpacked(content: bytearray) -> Spectrum:
+    numbers = torch.frombuffer(content, dtype=torch.float64)
     nodes = int((numbers.numel() + 0.25) ** 0.5)
     return Spectrum(numbers[:nodes], numbers[nodes:].reshape(nodes, nodes))

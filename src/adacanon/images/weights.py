@@ -22,6 +22,9 @@ COUNTER = "num_batches_tracked"
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TypeError, KeyError, RuntimeError)
 """What torch, numpy, zip and zlib raise on files that are not what they seem."""
 
+LARGEST, LARGEST_RATIO = 2**30, 200
+"""Arrays of more bytes than this, and more than so many times their file, are not unpacked."""
+
 Weights = dict[str, Tensor]
 
 
@@ -117,9 +120,24 @@ def _read_arrays(path: Path) -> Weights:
         with path.open("rb") as stream:
             archive = np.load(stream, allow_pickle=False)
             names = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ()
-            return {name: torch.from_numpy(archive[name]) for name in names}
+            if names:
+                _check_unpacked(path)
+            return {name: _native(archive[name]) for name in names}
     except DAMAGE as error:
         raise _damaged(path, error) from error
+
+
+def _check_unpacked(path: Path) -> None:
+    """Weights hardly shrink when they are compressed; what does may fill the memory."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > max(LARGEST, LARGEST_RATIO * path.stat().st_size):
+        raise ValueError(f"it unpacks to {size / 2**30:.1f} GB from {path.stat().st_size / 2**20:.1f} MB")
+
+
+def _native(array: np.ndarray) -> Tensor:
+    """Torch knows the byte order of this machine only."""
+    return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
 
 
 def _damaged(path: Path, error: Exception) -> DataError:

@@ -6,6 +6,9 @@ Distances are not differentiated: indices come out, and the caller gathers with 
 float32: coordinates between 1e-15 and 1e15 do, in whatever unit.
 """
 
+import operator
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -21,6 +24,9 @@ SORTED_COLUMNS = range(128, 385)
 
 DISTANCES_AT_ONCE = 1 << 16
 """Small clouds are handled several at a time, up to this many distances: twice as fast for 32 points."""
+
+MOST_DISTANCES = 1 << 24
+"""Large clouds are handled some queries at a time: a table of all distances of 100,000 points would have 40 GB."""
 
 
 @torch.no_grad()
@@ -43,7 +49,7 @@ def farthest_points(points: Tensor, count: int, *, mask: Tensor | None = None) -
         Eldar, Lindenbaum, Porat & Zeevi, "The farthest point strategy for progressive image sampling", 1997.
     """
     check_clouds("farthest_points", points, mask=mask)
-    _check_count("farthest_points", "count", count, points, mask)
+    count = _checked_count("farthest_points", "count", count, points, mask)
     axes = _without_padding(_at_least_float32(points), mask).permute(2, 0, 1).contiguous()
     difference, latest = torch.empty_like(axes), torch.empty_like(axes[0])
     torch.sum(torch.sub(axes, _centroids(axes, mask), out=difference).square_(), 0, out=latest)
@@ -80,7 +86,7 @@ def nearest_neighbours(points: Tensor, k: int, *, queries: Tensor | None = None,
     check_clouds("nearest_neighbours", points, mask=mask)
     queries = points if queries is None else queries
     _check_queries("nearest_neighbours", "queries", queries, points)
-    _check_count("nearest_neighbours", "k", k, points, mask)
+    k = _checked_count("nearest_neighbours", "k", k, points, mask)
     return _nearest(points, queries, k, mask)[1]
 
 
@@ -103,6 +109,9 @@ def ball_query(points: Tensor, centres: Tensor, radius: float, count: int, *, ma
     """
     check_clouds("ball_query", points, mask=mask)
     _check_queries("ball_query", "centres", centres, points)
+    if not _is_whole(count):
+        raise InputError(f"ball_query expects count to be a whole number, got {count!r}")
+    count = int(count)
     if not (radius > 0 and count > 0):
         raise InputError(f"ball_query needs a radius and a count above zero, got {radius} and {count}")
     if mask is not None:
@@ -169,22 +178,30 @@ def _first_of_sorted(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _nearest(points: Tensor, queries: Tensor, k: int, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Squared distances and indices (batch, queries, k), as many clouds at a time as have their tables in cache."""
+    """Squared distances and indices (batch, queries, k)."""
     batch, count, _ = queries.shape
     squared = queries.new_empty(batch, count, k, dtype=_at_least_float32(points[:0]).dtype)
     indices = torch.empty_like(squared, dtype=torch.long)
     clouds, at = _without_padding(points, mask), queries.to(points.dtype)
     if mask is None and torch.compiler.is_exporting():  # pieces would make the size of the batch a constant
         return squared_distances(at, clouds).topk(k, largest=False)
-    chunk_size = max(1, DISTANCES_AT_ONCE // (count * points.shape[1] or 1))
-    for first in range(0, batch, chunk_size):
-        part = slice(first, first + chunk_size)
-        table = squared_distances(at[part], clouds[part])
+    for part, rows in _pieces(batch, count, points.shape[1]):
+        table = squared_distances(at[part, rows], clouds[part])
         if mask is not None:
             table.masked_fill_(~mask[part].unsqueeze(1), torch.inf)
         values, columns = smallest(table.flatten(0, 1), k)
-        squared[part], indices[part] = values.view_as(squared[part]), columns.view_as(indices[part])
+        squared[part, rows] = values.view_as(squared[part, rows])
+        indices[part, rows] = columns.view_as(indices[part, rows])
     return squared, indices
+
+
+def _pieces(batch: int, queries: int, points: int) -> Iterator[tuple[slice, slice]]:
+    """Clouds and their queries that are handled at a time: some clouds with all queries, or one cloud with some."""
+    clouds = max(1, DISTANCES_AT_ONCE // (queries * points or 1))
+    at_once = queries if queries * points <= MOST_DISTANCES else max(1, MOST_DISTANCES // points)
+    for first in range(0, batch, clouds):
+        for start in range(0, queries, max(1, at_once)):
+            yield slice(first, first + clouds), slice(start, start + at_once)
 
 
 def _centroids(axes: Tensor, mask: Tensor | None) -> Tensor:
@@ -215,11 +232,21 @@ def _check_queries(caller: str, name: str, queries: Tensor, points: Tensor) -> N
         check_finite(caller, queries, None)
 
 
-def _check_count(caller: str, name: str, count: int, points: Tensor, mask: Tensor | None) -> None:
-    if not (isinstance(count, int) and 0 < count <= points.shape[1]):
-        hint = "ask for fewer" if isinstance(count, int) else "a whole number"
+def _is_whole(count: object) -> bool:
+    """An integer of Python, numpy or torch; tensors with a fraction raise when they are asked."""
+    try:
+        return not isinstance(count, bool) and operator.index(count) is not None  # type: ignore[arg-type]
+    except TypeError:
+        return False
+
+
+def _checked_count(caller: str, name: str, count: int, points: Tensor, mask: Tensor | None) -> int:
+    whole = _is_whole(count)
+    if not (whole and 0 < int(count) <= points.shape[1]):
+        hint = "ask for fewer" if whole else "a whole number"
         raise InputError(
             f"{caller} expects {name} in 1..{points.shape[1]}, the points of a cloud, got {count!r}. Hint: {hint}"
         )
     if mask is not None:
-        check_mask(caller, mask, points, least=count)
+        check_mask(caller, mask, points, least=int(count))
+    return int(count)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from torch import nn
 
-from adacanon.errors import DataError
+from adacanon.checked_files import set_aside
 from adacanon.folders import cache_folder
 from adacanon.runs.run import Run
-from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
+from adacanon.training.checkpoint import load_checkpoint, misfit, save_checkpoint
 
 
 def file_of(run: Run, data: str) -> Path:
@@ -21,15 +21,14 @@ def keep(run: Run, module: nn.Module, data: str) -> None:
 
 
 def restored(run: Run, module: nn.Module, data: str) -> bool:
-    """Give a module the state that its run has left on the same data, if it has left one."""
+    """Give a module the state that its run has left on the same data, if it has left one. A state that does not fit,
+    because other code has kept it, is set aside.
+    """
     state = load_checkpoint(file_of(run, data))
     if state is None:
         return False
-    try:
-        module.load_state_dict(state["module"])
-    except RuntimeError as error:
-        raise DataError(
-            f"{file_of(run, data)} does not fit the network of {run.row}, other code has kept it. "
-            "Hint: remove the file, and the network is trained again"
-        ) from error
-    return True
+    reason = misfit(module, state.get("module"))
+    if reason:
+        why = f"it does not fit the network of {run.row}: {reason}"
+        set_aside(file_of(run, data), why, then="the network is trained again")
+    return not reason

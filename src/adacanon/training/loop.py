@@ -2,7 +2,6 @@
 
 import copy
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
-from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
+from adacanon.checked_files import set_aside
+from adacanon.training.checkpoint import ANEW, MISFIT, load_checkpoint, save_checkpoint
 from adacanon.training.engine import Engine, Step, engine_of
 from adacanon.training.hardware import Hardware
 from adacanon.training.learner import Learner
@@ -298,15 +298,33 @@ class _State:
         self.engine.resume((state or {}).get("engine", {}))
         if state is None:
             return History()
-        if "rates" not in state or _shapes(state["module"]) != _shapes(self.module.state_dict()):
-            warnings.warn(f"The checkpoint {checkpoint} is of another network; the training starts anew", stacklevel=3)
+        assert checkpoint is not None
+        before = copy.deepcopy(self.saved(History()))
+        try:
+            return self._given(state)
+        except MISFIT as error:
+            self._given(before)
+            if self.engine.main:
+                set_aside(checkpoint, f"it is of another network or program: {error}", then=ANEW)
             return History()
+
+    def _given(self, state: dict[str, Any]) -> History:
+        """Go on from a state."""
+        if _shapes(state["module"]) != _shapes(self.module.state_dict()):
+            raise ValueError("the parameters have other names or shapes")
+        if _options(state["optimizer"]) != _options(self.optimizer.state_dict()):
+            raise ValueError("the optimizer has other options")
         self.module.load_state_dict(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.rates.load_state_dict(state["rates"])
         self.generator.set_state(state["generator"])
         torch.set_rng_state(state["torch"])
         return History(**state["history"])
+
+
+def _options(optimizer: dict[str, Any]) -> list[set[str]]:
+    """The names of the options of every group of parameters."""
+    return [set(group) for group in optimizer["param_groups"]]
 
 
 def _shapes(weights: dict[str, Any]) -> dict[str, torch.Size | None]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from adacanon.errors import DataError
+from adacanon.files import make_folder, sync_folder
 
 Record = dict[str, Any]
 PACKAGE = Path(__file__).parents[1]
@@ -34,7 +35,7 @@ def append_record(file: Path, record: Mapping[str, Any], *, once: str | None = N
     """
     line = json.dumps(record, sort_keys=True, allow_nan=False).encode() + b"\n"
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         with file.open("ab", buffering=0) as stream:
             with suppress(OSError, ImportError):  # not every file system and not every system has locks
                 import fcntl
@@ -44,6 +45,7 @@ def append_record(file: Path, record: Mapping[str, Any], *, once: str | None = N
             if once is not None and any(other.get(once) == record[once] for other in read_records(file)):
                 return False
             _write(stream, line)
+            sync_folder(file.parent)  # a new file is lost with the power if its name was not forced to the disk
     except OSError as error:
         raise DataError(
             f"A record could not be added to {file} ({error}). Hint: make room on the disk and run the same command "

@@ -5,7 +5,6 @@ of their geodesic distances :math:`d(u^{e-1}, u^e)` on SO(3), with :math:`u^0` t
 """
 
 import math
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -104,8 +103,9 @@ class Course:
         earlier = [self._file(str(e)) for e in range(epoch - 1, 0, -1)]
         start = next((file for file in earlier if file.exists()), None)
         if not state.exists() and start is not None and self.control.engine.main:
-            shutil.copyfile(start, part := state.with_name(f"{state.name}.copied.part"))
-            part.replace(state)
+            copied = load_checkpoint(start)
+            if copied is not None:
+                save_checkpoint(state, copied)
         learner, _ = train_seeded(
             self.run,
             lambda: build(MODELNET.row(METHOD), data, options, seed=self.run.split),

@@ -14,7 +14,7 @@ from adacanon.data.images import ImageDataset, load_images
 from adacanon.errors import DataError
 from adacanon.experiments.images.pretrained import pretrained_resnet18, weights_file
 from adacanon.folders import cache_folder
-from adacanon.frozen import as_stored, features_of_forms, shard_file, shards_of, stored_features, write_shard
+from adacanon.frozen import as_stored, features_of_forms, is_kept, shard_file, shards_of, stored_features, write_shard
 from adacanon.images import Preprocessing, Windows
 from adacanon.images.resnet import ResNet18
 from adacanon.runs.executors import Executor
@@ -68,7 +68,7 @@ def extract(column: str, options: Settings, executor: Executor, *, on_shard: OnS
     """
     kind = (column, options["input_size"], options["precision"], options["levels"])
     source = _source(*kind)
-    missing = [rows for rows in shards_of(len(source.pixels)) if not shard_file(source.folder, rows).exists()]
+    missing = [rows for rows in shards_of(len(source.pixels)) if not is_kept(shard_file(source.folder, rows))]
     done = len(source.pixels) - sum(rows.stop - rows.start for rows in missing)
     calls = ((source.folder.name, *kind, rows.start, rows.stop) for rows in missing)
     for rows, found in zip(missing, in_order(executor, _shard, calls), strict=True):
