@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
+from adacanon.arguments import real_number, whole_number
 from adacanon.core.answers import Carried, Kind, carried_back, check_answers, settled
-from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.canonical import Canonical
 from adacanon.core.checks import (
     CHECK_HINT,
@@ -121,11 +121,13 @@ class Canonicalized(nn.Module):
             chunk_size = whole_number("Canonicalized", "chunk_size", chunk_size, least=1, hint=hint)
         hint = "1 draws candidates at every call"
         resample_every = whole_number("Canonicalized", "resample_every", resample_every, least=1, hint=hint)
-        seed = whole_number("Canonicalized", "seed", seed)
+        seed = whole_number("Canonicalized", "seed", seed, most=2**63 - 1)
+        if seed < -(2**63):
+            raise InputError(f"Canonicalized expects a seed of 64 bits, got {seed}")
         automatic = search is None
         if search is None:
             search, in_training = _searches_of(family)
-            training_search = training_search or in_training
+            training_search = in_training if training_search is None else training_search
         search = as_maximizer(search)
         training_search = None if training_search is None else as_maximizer(training_search)
         self.network = network

@@ -21,6 +21,7 @@ from adacanon.graphs.encoded_anlsf import coefficients_in_frames, invariants
 from adacanon.graphs.framed_graphs import FramedGraphs
 from adacanon.graphs.prepared_graphs import prepared_graphs
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.takes import instance, several, share, takes, text, whole
 
 Targets = Literal["classes", "numbers"]
 """Scores of classes or of several labels, each at its own best basis; or real numbers, blended over bases."""
@@ -118,6 +119,20 @@ class ANLSFReadout(BehindEncoder):
         torch.Size([2, 3])
     """
 
+    @takes(
+        encoder=instance(nn.Module, "an encoder of graphs, such as adacanon.baselines.graphs.GraphEncoder"),
+        width=whole(1),
+        outputs=whole(1),
+        targets=text,
+        categories=several(1),
+        family=instance(BandRotations, "BandRotations(dyadic(6), rows=2)", optional=True),
+        features=whole(1),
+        hidden=whole(1),
+        layers=whole(1),
+        dropout=share,
+        frame_width=whole(1),
+        walk_steps=whole(0),
+    )
     def __init__(
         self,
         encoder: nn.Module,
@@ -162,7 +177,7 @@ class ANLSFReadout(BehindEncoder):
         self.canonicalized = Canonicalized(
             network,
             family,
-            search or search_under(temperature),
+            search_under(temperature) if search is None else search,
             prior=Confidence() if numbers else None,
             training_search=training_search,
             temperature=temperature,

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, get_args
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import MOST, set_real_numbers, set_whole_numbers
+from adacanon.arguments import MOST, is_name, set_real_numbers, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult
 from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
@@ -31,7 +31,7 @@ def check_ascent(climbing: Climbing, method: str = "riemannian") -> None:
     """Refuse settings that mean nothing."""
     set_whole_numbers(climbing, "steps", least=0, most=MOST)
     set_real_numbers(climbing, "step_size")
-    if not 0 < climbing.step_size < math.inf or method not in get_args(Method):
+    if not 0 < climbing.step_size < math.inf or not is_name(method, Method):
         raise InputError(
             f"{type(climbing).__name__} needs step_size > 0 and a method of {', '.join(get_args(Method))}, "
             f"got step_size={climbing.step_size}, method={method!r}"

@@ -5,6 +5,7 @@ from functools import reduce
 
 import torch
 
+from adacanon.arguments import set_flags
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.pytree import Tree, map_tensors
@@ -45,6 +46,7 @@ class SampleAndRefine(Maximizer):
     def __post_init__(self) -> None:
         check_count(self)
         check_ascent(self, self.method)
+        set_flags(self, "every", "low_precision")
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         blocks = draws(landscape, self.candidates, generator)
