@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.fuzz import constructors
+from benchmarks.fuzz import constructors, inputs, laws
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.judging import FINDINGS, Kind, Verdict, judged
 
@@ -17,7 +17,7 @@ Kinds = Mapping[str, tuple[Kind, int]]
 """Names of kinds of cases, and how often each comes in relation to the others."""
 
 AREAS: dict[str, Kinds] = {
-    "library": {**constructors.KINDS},
+    "library": {**constructors.KINDS, **inputs.KINDS, **laws.KINDS},
 }
 SECONDS = 20.0
 """After which a case counts as a hang. The slowest honest case takes less than two."""

@@ -73,7 +73,7 @@ class MeanEncoder(nn.Module):
         super().__init__()
         self.layer = nn.Linear(CHANNELS + WALK_STEPS, 8)
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, graph: Tensor, *others: Tensor) -> Tensor:
         return self.layer(x).tanh()
 
 

@@ -1,6 +1,7 @@
 """A-NLSF as the readout of any graph encoder, with edge features, categories and answers of any kind."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
+from adacanon.core.precision import in_precision_of
 from adacanon.core.shared_priors import Confidence
 from adacanon.core.soft import Temperature
 from adacanon.errors import ShapeError, UnknownNameError
@@ -201,6 +203,8 @@ class ANLSFReadout(BehindEncoder):
 
     def coefficients(self, encoder: Any, g: FramedGraphs) -> BandCoefficients:
         """Of the encoded nodes, and their mean beside what else no basis changes."""
+        if not self.categories:  # their numbers stay exact in float32 and in nothing narrower
+            g = replace(g, signals=in_precision_of(encoder, g.signals))
         channels, means = encoder(g)
         factors = coefficients_in_frames(channels, g.graph, g.basis)
         fixed = torch.cat([invariants(factors, g.sizes), means], dim=1)

@@ -18,7 +18,7 @@ from adacanon.graphs.band_frames import (
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import list_of_graphs
 from adacanon.graphs.eigensolver_cost import DENSE_NODES
-from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
+from adacanon.graphs.shift_operators import ShiftOperator, edge_index_of, node_count, shift_matrix
 from adacanon.graphs.sparse_operators import sparse_shift
 
 
@@ -120,7 +120,7 @@ def framed_graphs(
 def framed_in(graphs: Sequence[Any], frames: BandFrames, *, walk_steps: int = 16) -> FramedGraphs:
     """Graphs whose frames are known, as :func:`framed_graphs` prepares them."""
     nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
-    edges = [graph.edge_index.cpu() + first for graph, first in zip(graphs, _starts(nodes).tolist(), strict=True)]
+    edges = [edge_index_of(graph) + first for graph, first in zip(graphs, _starts(nodes).tolist(), strict=True)]
     return FramedGraphs(
         torch.cat([encoder_signals(graph, walk_steps) for graph in graphs]),
         torch.cat(edges, dim=1),
@@ -138,7 +138,7 @@ def encoder_signals(graph: Any, walk_steps: int) -> Tensor:
     """
     features = graph.x.cpu().to(torch.get_default_dtype())
     walks = walk_probabilities(graph, walk_steps)
-    return torch.cat([structural_signals(features, graph.edge_index.cpu()), walks.to(features)], dim=1)
+    return torch.cat([structural_signals(features, edge_index_of(graph)), walks.to(features)], dim=1)
 
 
 def walk_probabilities(graph: Any, steps: int) -> Tensor:

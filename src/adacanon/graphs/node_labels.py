@@ -60,6 +60,11 @@ class NodeLabeller(nn.Module):
 
     def forward(self, form: tuple[NodeForms, Tensor]) -> Tensor:
         forms, features = form
+        if features.shape[-1] != self.own.in_features:
+            raise ShapeError(
+                f"NodeLabeller expects {self.own.in_features} features of every node, got {features.shape[-1]}. "
+                "Hint: channels is the number of node features, graph.x.shape[1]"
+            )
         root = forms.mask.sum(-1).to(features.dtype).sqrt()[:, None, None]
         hidden = torch.addcmul(self.own(self.dropout(features)), self.filter(forms), root).relu()
         return self.head(self.dropout(hidden)) * forms.mask.unsqueeze(-1)

@@ -43,6 +43,13 @@ class GridSearch(CandidateSearch):
         for block in split_blocks(points):
             yield candidates(landscape.space, landscape.place(block), landscape.batch)
 
+    def with_budget(self, budget: float, landscape: Landscape) -> "GridSearch":
+        """Of all elements of a finite space the first ones."""
+        count = max(1, int(budget))
+        if self.candidates is not None or self.points is not None:
+            return self.limited(count)
+        return replace(self, points=slice_rows(landscape.space.cover(), 0, count))
+
     def _check_fit(self, landscape: Landscape) -> None:
         """Points of one's own must be points of the space."""
         if self.points is None or landscape.space.members is not None:

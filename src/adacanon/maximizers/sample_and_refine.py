@@ -10,6 +10,7 @@ from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.pytree import Tree, map_tensors
 from adacanon.maximizers.ascent import Method, check_ascent, climb
+from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.selection import best_of, better, check_count, draws
 
 
@@ -57,6 +58,10 @@ class SampleAndRefine(Maximizer):
                 start = best_of(rough, blocks).parameters
             return refined_from(landscape, start, self.steps, self.step_size, self.method)
         return refine(landscape, best_of(landscape, blocks), self.steps, self.step_size, self.method)
+
+    def with_budget(self, budget: float, landscape: Landscape) -> Maximizer:
+        """The draws alone, at most as many: a step costs two evaluations for every class."""
+        return RandomSearch(min(self.candidates, max(1, int(budget))))
 
     def _all_refined(self, landscape: Landscape, block: Tree) -> SearchResult:
         """The best after refining every candidate of a block for every form."""
