@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.fuzz import constructors, inputs, laws
+from benchmarks.fuzz import commands, constructors, files, inputs, kept, laws
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.judging import FINDINGS, Kind, Verdict, judged
 
@@ -18,6 +18,9 @@ Kinds = Mapping[str, tuple[Kind, int]]
 
 AREAS: dict[str, Kinds] = {
     "library": {**constructors.KINDS, **inputs.KINDS, **laws.KINDS},
+    "files": files.KINDS,
+    "state": kept.KINDS,
+    "command line": commands.KINDS,
 }
 SECONDS = 20.0
 """After which a case counts as a hang. The slowest honest case takes less than two."""

@@ -210,7 +210,7 @@ def _one_graph(draw: Draw) -> Any:
 
 
 KINDS = {
-    "calls, any combination": (any_combination, 8),
+    "calls, any combination": (any_combination, 6),
     "calls, slow oracle": (slow_oracle, 3),
     "calls, any pose": (same_in_any_pose, 3),
     "calls, any order of nodes": (same_in_any_order_of_nodes, 2),

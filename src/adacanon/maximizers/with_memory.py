@@ -77,6 +77,9 @@ class Memory(nn.Module):
         return {"winners": self.winners, "known": self.known}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
+        fits = isinstance(state, dict) and {"winners", "known"} <= state.keys() and isinstance(state["known"], Tensor)
+        if not fits or state["known"].dtype != torch.bool or state["known"].dim() != 1:
+            raise InputError("The state of a memory cannot be read: it is damaged, or that of something else")
         winners, known = state["winners"], state["known"]
         if len(known) != self.samples:
             raise InputError(
