@@ -1,5 +1,6 @@
 """Run the campaign: ``python -m benchmarks.fuzz --cases 50000 --seed 1``; findings end in exit code 1."""
 
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ class Options:
 
     cases: int = 50_000
     seed: int = 0
+    minutes: float = math.inf
+    """Stop after this time, even if cases are left."""
     areas: tuple[str, ...] = tuple(AREAS)
     """Only these: library, files, state, "command line"."""
     folder: Path = Path("build/fuzz")
@@ -38,9 +41,9 @@ def main() -> None:
         print(f"{verdict.outcome} {verdict.words}")
         return
     areas: Mapping[str, Any] = {name: AREAS[name] for name in options.areas}
-    tallies = campaign(options.cases, options.seed, areas=areas, on_finding=tell)
+    tallies = campaign(options.cases, options.seed, areas=areas, minutes=options.minutes, on_finding=tell)
     tallies = {**{name: report.Tally() for kinds in AREAS.values() for name in kinds}, **tallies}
-    rows, title = report.rows_of(tallies), report.title_of(options.cases, options.seed, tallies)
+    rows, title = report.rows_of(tallies), report.title_of(options.seed, tallies)
     page, figures = report.write(options.folder, title, rows, tallies)
     print(f"\n{title}\n{table(rows)}\nThe page: {page}\nThe figures: {figures}")
     sys.exit(any(findings_of(tallies).values()))

@@ -1,5 +1,6 @@
 """All cases of a campaign, one after the other, and what came of them."""
 
+import math
 import resource
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -56,13 +57,17 @@ def campaign(
     seed: int,
     *,
     areas: Mapping[str, Kinds] = AREAS,
+    minutes: float = math.inf,
     on_finding: Callable[[str, int, Verdict], None] = lambda name, number, verdict: None,
 ) -> dict[str, Tally]:
-    """Run the cases and count their outcomes by kind."""
+    """Run the cases, or those that fit into the time, and count their outcomes by kind."""
+    end = perf_counter() + 60 * minutes
     tallies: dict[str, Tally] = {name: Tally() for kinds in areas.values() for name in kinds}
     with bounded_memory():
         for name, kind, number in numbered(cases, areas):
             start = perf_counter()
+            if start > end:
+                break
             verdict = judged(kind, Draw(f"{seed}/{name}/{number}"), seconds=SECONDS)
             tally = tallies[name]
             tally.seconds += perf_counter() - start

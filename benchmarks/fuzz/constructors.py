@@ -241,7 +241,7 @@ def _use_family(family: Family, draw: Draw) -> None:
 
 
 KINDS = {
-    "constructors, wrong kind": (wrong_kind, 20),
-    "constructors, wrong part": (wrong_part, 1),
-    "constructors, other spelling": (other_spelling, 3),
+    "constructors, wrong kind": (wrong_kind, 60),
+    "constructors, wrong part": (wrong_part, 2),
+    "constructors, other spelling": (other_spelling, 8),
 }

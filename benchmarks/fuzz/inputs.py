@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from adacanon.core.pytree import tensors
+from benchmarks.fuzz import models
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.hostile import hostile
 from benchmarks.fuzz.judging import RefusedError, SilentlyWrongError, StateChangedError
@@ -185,9 +186,10 @@ def _of_the_network(error: BaseException) -> bool:
     documented note that input and network are of different types, or that a network takes no tuples.
     """
     notes = " ".join(getattr(error, "__notes__", ()))
-    frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    own = "evaluate" in frames and "_call_impl" in frames[frames.index("evaluate") :]
-    return "The input is of" in notes or "was called with one argument" in notes or (own and "channels" in str(error))
+    frames = traceback.extract_tb(error.__traceback__)
+    own = any(frame.filename == models.__file__ for frame in frames)
+    plain = any(frame.name == "evaluate" for frame in frames) and frames[-1].name == "_conv_forward"
+    return "The input is of" in notes or "was called with one argument" in notes or own or plain
 
 
 def _is_leafless(g: Any) -> bool:
@@ -209,8 +211,8 @@ def _dense(x: Tensor) -> Tensor:
 
 
 KINDS = {
-    "inputs, tensors": (wrong_tensors, 10),
-    "inputs, graphs": (wrong_graphs, 6),
+    "inputs, tensors": (wrong_tensors, 8),
+    "inputs, graphs": (wrong_graphs, 5),
     "inputs, options": (wrong_options, 3),
-    "inputs, precision": (other_precision, 2),
+    "inputs, precision": (other_precision, 1),
 }

@@ -60,7 +60,7 @@ def records(draw: Draw) -> None:
         if draw.chance(0.3):
             append_record(file, {"run": 9})
             found = read_records(file)
-        lines = file.read_text(encoding="utf-8").rpartition("\n")[0].rstrip("\n").split("\n")
+        lines = file.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
     if json.dumps(found) != json.dumps([json.loads(line) for line in lines if line]):
         raise SilentlyWrongError("other records than the lines of the file")
 

@@ -27,7 +27,8 @@ def rows_of(tallies: Mapping[str, Tally]) -> list[Row]:
     ]
 
 
-def title_of(cases: int, seed: int, tallies: Mapping[str, Tally]) -> str:
+def title_of(seed: int, tallies: Mapping[str, Tally]) -> str:
+    cases = sum(sum(tally.outcomes.values()) for tally in tallies.values())
     counts = ", ".join(f"{count} × {finding}" for finding, count in findings_of(tallies).items())
     return f"{cases:,} cases of wrong inputs, damaged files, mistaken commands and broken states, seed {seed}: {counts}"
 

@@ -21,7 +21,7 @@ def test_a_share_of_the_campaign_finds_nothing() -> None:
     assert findings == []
     assert sum(sum(tally.outcomes.values()) for tally in tallies.values()) == CASES
     assert all(tally.outcomes for tally in tallies.values())
-    page = report.page_of(report.title_of(CASES, 7, tallies), report.rows_of(tallies))
+    page = report.page_of(report.title_of(7, tallies), report.rows_of(tallies))
     assert "400 cases" in page
     assert "0 × raw exception" in page
 

@@ -79,7 +79,8 @@ class Calibration(nn.Module):
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
         fits = isinstance(state, dict) and {"moments", "batches"} <= state.keys()
-        moments, batches = (state["moments"], state["batches"]) if fits else ("none", "none")
+        moments: Any = state["moments"] if fits else "missing"
+        batches: Any = state["batches"] if fits else "missing"
         known = moments is None or (isinstance(moments, Tensor) and bool(moments.isfinite().all()))
         if not known or not isinstance(batches, Tensor | int):
             raise InputError("The state of a calibration cannot be read: it is damaged, or that of something else")
