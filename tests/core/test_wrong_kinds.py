@@ -99,7 +99,7 @@ GRAPHS = {
 def test_graphs_whose_edges_or_features_are_no_numbers_of_theirs_are_refused(
     name: str, model: Callable[[], nn.Module]
 ) -> None:
-    with pytest.raises((InputError, ShapeError), match="edge_index|node features"):
+    with pytest.raises((InputError, ShapeError), match=r"edge_index|node features"):
         model().eval()(path(**GRAPHS[name]))
 
 
@@ -121,11 +121,10 @@ def test_models_of_graphs_run_in_every_precision(name: str, dtype: torch.dtype) 
 # States and files
 
 
-@pytest.mark.parametrize(
-    "state",
-    [3, torch.zeros(2, 2), torch.tensor([1, 2]), torch.frombuffer(bytearray(b"{}"), dtype=torch.uint8)],
-    ids=str,
-)
+EMPTY = torch.frombuffer(bytearray(b"{}"), dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("state", [3, torch.zeros(2, 2), torch.tensor([1, 2]), EMPTY], ids=str)
 def test_a_checkpoint_whose_names_cannot_be_read_is_refused(state: Any) -> None:
     model = Canonicalized(cloud_network(), Rotations())
     with pytest.raises(InputError, match="does not name its family and search in a way that can be read"):
