@@ -34,6 +34,10 @@ class RefusedError(Exception):
     """A refusal that is documented and does not come from adacanon's own errors, such as torch's on a wrong key."""
 
 
+WAITING = 15
+"""How many times longer a case may wait than compute: other processes may need the machine."""
+
+
 class HangError(BaseException):
     """The time of a case is over. Not an Exception: nothing may catch it on its way."""
 
@@ -54,7 +58,7 @@ def judged(kind: Kind, draw: Draw, *, seconds: float) -> Verdict:
             warnings.simplefilter("ignore")
             verdict = _run(kind, draw)
     except HangError:
-        return Verdict("hang", f"no end after {seconds:g} s")
+        return Verdict("hang", f"no end after {seconds:g} s of computing or {WAITING * seconds:g} s of waiting")
     changed = [name for name, value in _surroundings().items() if not _same(before[name], value)]
     if changed:
         _restore(before)
@@ -113,10 +117,13 @@ def _limited(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise HangError
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = (signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, WAITING * seconds)
+    old = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, limit in timers:
+        signal.setitimer(timer, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+        for (number, timer, _), handler in zip(timers, old, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)

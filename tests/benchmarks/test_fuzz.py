@@ -38,7 +38,12 @@ def refused(draw: Draw) -> None:
     raise InputError("no")
 
 
-def endless(draw: Draw) -> None:
+def computing(draw: Draw) -> None:
+    while True:
+        pass
+
+
+def waiting(draw: Draw) -> None:
     while True:
         time.sleep(0.01)
 
@@ -58,14 +63,15 @@ def environment(draw: Draw) -> None:
         (refused, "refused"),
         (raw, "raw exception"),
         (wrong, "silent wrong answer"),
-        (endless, "hang"),
+        (computing, "hang"),
+        (waiting, "hang"),
         (draws, "state changed"),
         (environment, "state changed"),
     ],
 )
 def test_the_judge_tells_outcomes_apart(kind: object, outcome: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ADACANON_FUZZ", raising=False)
-    assert judged(kind, Draw("case"), seconds=0.2).outcome == outcome  # type: ignore[arg-type]
+    assert judged(kind, Draw("case"), seconds=0.05).outcome == outcome  # type: ignore[arg-type]
     os.environ.pop("ADACANON_FUZZ", None)
 
 
