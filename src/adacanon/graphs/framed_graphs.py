@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.errors import ShapeError
 from adacanon.graphs.band_frames import (
     BandFrames,
     band_frames,
@@ -121,8 +122,11 @@ def framed_in(graphs: Sequence[Any], frames: BandFrames, *, walk_steps: int = 16
     """Graphs whose frames are known, as :func:`framed_graphs` prepares them."""
     nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
     edges = [edge_index_of(graph) + first for graph, first in zip(graphs, _starts(nodes).tolist(), strict=True)]
+    signals = [encoder_signals(graph, walk_steps) for graph in graphs]
+    if len({part.shape[1] for part in signals}) > 1:
+        raise ShapeError(f"All graphs need as many node features, got {sorted({g.x.shape[1] for g in graphs})}")
     return FramedGraphs(
-        torch.cat([encoder_signals(graph, walk_steps) for graph in graphs]),
+        torch.cat(signals),
         torch.cat(edges, dim=1),
         torch.repeat_interleave(nodes),
         frames.basis,

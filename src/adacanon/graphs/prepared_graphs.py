@@ -137,7 +137,10 @@ def prepared_graphs(
 def _with_frames(graphs: Sequence[Any], walks: Tensor, frames: BandFrames) -> FramedGraphs:
     nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
     first = (nodes.cumsum(0) - nodes).tolist()
-    x = torch.cat([_rows(graph.x) for graph in graphs])
+    rows = [_rows(graph.x) for graph in graphs]
+    if len(widths := {x.shape[1] for x in rows}) > 1:
+        raise ShapeError(f"All graphs need as many node features, got {sorted(widths)}")
+    x = torch.cat(rows)
     edges = torch.cat([edge_index_of(graph) + start for graph, start in zip(graphs, first, strict=True)], dim=1)
     framed = FramedGraphs(
         torch.cat([x.to(walks), walks], dim=1),

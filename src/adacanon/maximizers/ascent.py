@@ -9,7 +9,7 @@ from torch import Tensor
 from adacanon.arguments import MOST, is_name, set_real_numbers, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult
-from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
+from adacanon.core.pytree import Tree, add, flatten_leading, map_tensors, owners, scale, tensors, unflatten_leading
 from adacanon.core.space import Space
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import better
@@ -75,8 +75,16 @@ def climb(
     return best
 
 
+NARROW = (torch.float16, torch.bfloat16)
+
+
 def _move(space: Space, u: Tree, gradient: Tree, length: Tensor, *, share: float, method: Method) -> Tree:
     """One step of ``share`` times the given lengths (count, batch, forms)."""
+    dtypes = [leaf.dtype for leaf in tensors(u)]
+    if any(dtype in NARROW for dtype in dtypes):  # a short gradient times a long step has no place in their range
+        wide = [map_tensors(lambda leaf: leaf.float(), tree) for tree in (u, gradient)]
+        moved = _move(space, wide[0], wide[1], length.float(), share=share, method=method)
+        return map_tensors(lambda leaf, old: leaf.to(old.dtype), moved, u)
     u, v = flatten_leading(u, 3), flatten_leading(gradient, 3)
     w = space.tangent(u, v)
     factor = share * _ratio(length.flatten(), space.norm(w))
