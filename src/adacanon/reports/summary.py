@@ -103,7 +103,7 @@ def summarise(
         further = tuple(_mean([figure_of(m, name) for m in metrics if name in m]) for name, _ in extra_metrics)
         values, paper = [figure_of(m, metric) for m in metrics], published.get(row, {}).get(column)
         cells.setdefault(row, {})[column] = _cell(values, count, paper, further, comparable)
-    hours = sum(r["seconds"] for r in records) / 3600
+    hours = sum(figure_of(r, "seconds") for r in records) / 3600
     return Summary(title, cells, hours, notes, tuple(heading for _, heading in extra_metrics))
 
 
@@ -112,7 +112,7 @@ def figure_of(metrics: Mapping[str, Any], name: str) -> float:
     value = metrics.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise DataError(
-            f"A record must hold the metric {name!r} as a finite number, got {value!r} among "
+            f"A record must hold {name!r} as a finite number, got {value!r} among "
             f"{', '.join(metrics) or 'none'}. Hint: restore the file of records from git, or remove the line"
         )
     return value
