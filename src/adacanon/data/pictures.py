@@ -84,7 +84,7 @@ def read_picture(file: Path, options: PictureOptions = PictureOptions()) -> Pict
         with Image.open(file, formats=tuple(FORMATS)) as image:
             pixels, white = _decoded(image, options.channels)
             remarks = tuple(_remarks(image))
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, TypeError, SyntaxError) as error:
         raise DataError(
             f"{file} cannot be read as an image of the formats {', '.join(FORMATS)}: {error}. "
             "Hint: repair, convert or remove it"
