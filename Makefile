@@ -1,11 +1,13 @@
 # make demo: what the library does, on made-up furniture and on graphs. make test: everything that is checked. make bench: all claims of speed
 # (make bench BENCH=--full also keeps them in results). make wheel: the package, installed from its wheel and used.
 # make site: the documents as a site in build/site, with the notebooks executed; a warning is an error.
+# make fuzz: wrong inputs, damaged files, mistaken commands and broken states, 50,000 cases in minutes; make fuzz FUZZ="--cases 5000 --seed 1".
+# make mutants: changes of the code that no test notices; make mutants MUTANTS="--files adacanon/core/loss.py --each 20".
 # All set up .venv themselves.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test lint types bench wheel site clean
+.PHONY: venv demo test lint types bench fuzz mutants wheel site clean
 
 venv: .venv/.ready
 
@@ -31,6 +33,12 @@ types: venv
 
 bench: venv
 	$(BIN)/python -m benchmarks.speed.bench $(BENCH)
+
+fuzz: venv
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz $(FUZZ)
+
+mutants: venv
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutants $(MUTANTS)
 
 wheel: venv
 	rm -rf dist

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TOP_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 NOTEBOOK = re.compile(r"^(notebooks/\w+)\.py$")
 LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)#\s]+)")
 

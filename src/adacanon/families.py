@@ -12,6 +12,7 @@ from adacanon.core.pictures import Picture, in_turn
 from adacanon.core.pytree import Tree, batch_size
 from adacanon.core.space import Space
 from adacanon.spaces.product import Product
+from adacanon.takes import instance
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Composition(Family):
 
     first: Family
     second: Family
+
+    def __post_init__(self) -> None:
+        for name in ("first", "second"):
+            instance(Family, "Composition(Rotations(), Dilations())")("Composition", name, getattr(self, name))
 
     @property
     def moves_pixels(self) -> bool:

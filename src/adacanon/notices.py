@@ -51,7 +51,7 @@ def _numel(features: Any) -> int:
 
 def _may_be_categories(x: Any) -> bool:
     """Whole numbers other than zeros and ones, which may be one-hot already."""
-    if not isinstance(x, Tensor) or x.is_floating_point():
+    if not isinstance(x, Tensor) or x.is_floating_point() or x.is_complex():
         return False
     return bool(((x != 0) & (x != 1)).any())
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from adacanon.arguments import is_name
 from adacanon.core.polar import proper_rotations
 from adacanon.core.prior import TURN_MAPS_BACK, Prior
 from adacanon.core.pytree import Tree, tensors
@@ -77,7 +78,7 @@ def settled(carried: Carried, kind: Kind) -> Carried:
 
 def check_answers(kind: Any, family: "Family", prior: Prior, temperature: Temperature | None) -> None:
     """Refuse kinds of answers that do not exist, that the family cannot carry back, or that the prior does not fit."""
-    if kind not in get_args(Kind):
+    if not is_name(kind, Kind):
         raise UnknownNameError(
             f"answers must be one of {', '.join(get_args(Kind))}, got {kind!r}. "
             'Hint: "invariant" for class scores, scalars and labels of points, "maps" for an answer per pixel'

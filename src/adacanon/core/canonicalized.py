@@ -10,16 +10,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX
 
+from adacanon.arguments import real_number, whole_number
 from adacanon.core.answers import Carried, Kind, carried_back, check_answers, settled
-from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.canonical import Canonical
 from adacanon.core.checks import (
     CHECK_HINT,
     check_ids,
     check_parts,
     checked_result,
+    dense_values,
     one_argument,
     other_types,
+    source_of_draws,
     where_not_finite,
 )
 from adacanon.core.evaluation import evaluate
@@ -28,7 +30,7 @@ from adacanon.core.family import Family, Searches
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
 from adacanon.core.naming import compare_names, names_of, packed, unpacked
-from adacanon.core.precision import callers_precision, in_precision
+from adacanon.core.precision import callers_precision, in_precision, in_precision_of
 from adacanon.core.prior import ClassScore, Prior
 from adacanon.core.pytree import (
     Tree,
@@ -121,11 +123,13 @@ class Canonicalized(nn.Module):
             chunk_size = whole_number("Canonicalized", "chunk_size", chunk_size, least=1, hint=hint)
         hint = "1 draws candidates at every call"
         resample_every = whole_number("Canonicalized", "resample_every", resample_every, least=1, hint=hint)
-        seed = whole_number("Canonicalized", "seed", seed)
+        seed = whole_number("Canonicalized", "seed", seed, most=2**63 - 1)
+        if seed < -(2**63):
+            raise InputError(f"Canonicalized expects a seed of 64 bits, got {seed}")
         automatic = search is None
         if search is None:
             search, in_training = _searches_of(family)
-            training_search = training_search or in_training
+            training_search = in_training if training_search is None else training_search
         search = as_maximizer(search)
         training_search = None if training_search is None else as_maximizer(training_search)
         self.network = network
@@ -239,7 +243,10 @@ class Canonicalized(nn.Module):
 
     def prepare(self, g: Any) -> Tree:
         """Check a batch and turn it into the pytree that the family reads."""
-        g = self.family.prepare(g)
+        dense_values(g)
+        given, g = g, self.family.prepare(g)
+        if not tensors(given):  # the family has computed numbers, from graphs for example
+            g = in_precision_of(self.network, g)
         if not tensors(g):
             raise ShapeError(f"{self.family!r} expects a batch of tensors, got {type(g).__name__}")
         if batch_size(g) == 0:
@@ -259,7 +266,7 @@ class Canonicalized(nn.Module):
     ) -> tuple[SearchResult, Landscape]:
         """The search's outcome for a prepared batch as it is, and the landscape that it searched; no gradients."""
         with self.searching(g, ids, budget) as (search, landscape):
-            found = search.maximize(landscape, generator=generator or self.next_generator())
+            found = search.maximize(landscape, generator=source_of_draws(generator, self.next_generator))
             return checked_result(found, landscape), landscape
 
     @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from adacanon.core.family import Family
@@ -87,3 +88,22 @@ def where_not_finite(leaf: Tensor) -> str:
         f"The input must be finite, but a tensor of shape {tuple(leaf.shape)} holds {int(bad.sum())} NaN or infinite "
         f"values, the first in sample {sample}. Hint: clean or drop such samples before the model sees them"
     )
+
+
+def dense_values(g: Tree) -> None:
+    """Refuse tensors that hold no values or only some of them."""
+    for leaf in tensors(g):
+        if leaf.is_meta or leaf.layout != torch.strided:
+            came = "on the device meta, without values" if leaf.is_meta else f"of layout {leaf.layout}"
+            raise InputError(f"The input must be dense tensors with values, got one {came}. Hint: input.to_dense()")
+
+
+def source_of_draws(generator: Any, otherwise: Callable[[], torch.Generator]) -> torch.Generator:
+    """The generator that a caller gave, or the model's own."""
+    if generator is None:
+        return otherwise()
+    if not isinstance(generator, torch.Generator):
+        raise InputError(
+            f"generator must be a torch.Generator, got {generator!r}. Hint: torch.Generator().manual_seed(0)"
+        )
+    return generator

@@ -86,7 +86,8 @@ class Maximizer(ABC):
     def with_budget(self, budget: float, landscape: "Landscape") -> "Maximizer":
         """The same search for at most ``budget`` evaluations of the network per input."""
         raise InputError(
-            f"{self!r} cannot keep a budget. Hint: RandomSearch, GridSearch, AnchoredSearch and CoarseToFine can"
+            f"{self!r} cannot keep a budget. Hint: RandomSearch, GridSearch, AnchoredSearch, SampleAndRefine and "
+            "CoarseToFine can"
         )
 
 

@@ -14,6 +14,10 @@ from adacanon.errors import InputError
 from adacanon.notices import warn_caller
 
 PRIOR = ("prior", "settings of the prior")
+NOT_NAMES = (
+    "The checkpoint does not name its family and search in a way that can be read: it is damaged, or written by "
+    "another program. Hint: remove the entry that ends in _extra_state from it to load it all the same"
+)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -52,7 +56,14 @@ def packed(names: dict[str, str]) -> Tensor:
 
 
 def unpacked(text: Tensor) -> dict[str, str]:
-    return json.loads(bytes(text.cpu().tolist()).decode())
+    """The text of such a tensor; anything else is refused."""
+    try:
+        names = json.loads(bytes(text.cpu().tolist()).decode())
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(NOT_NAMES) from error
+    if not isinstance(names, dict) or not {"family", "settings", "search"} <= names.keys():
+        raise InputError(NOT_NAMES)
+    return names
 
 
 def compare_names(saved: dict[str, str], own: dict[str, str], *, key: str) -> None:

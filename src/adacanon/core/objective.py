@@ -1,11 +1,13 @@
 r"""The training module: the loss of :math:`f\circ\rho_f`, exact or by a few forms per input."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from adacanon.arguments import real_number
 from adacanon.core.hardest import hardest
 from adacanon.core.loss import cross_entropy, labels_of, one_vs_rest
 from adacanon.core.model import CanonicalizedModel
@@ -75,8 +77,11 @@ class Objective(nn.Module):
                 f"An objective is made of a canonicalized network, got {type(model).__name__}. "
                 "Hint: Objective(Canonicalized(network, family))"
             )
-        if forms is not None and not (isinstance(forms, int | float) and forms >= 1):
-            raise InputError(f"forms must be a number, at least 1 for the true class, or None for all, got {forms!r}")
+        if forms is not None:
+            hint = "at least 1 for the true class, None for all"
+            forms = real_number("Objective", "forms", forms, least=1, hint=hint)
+            if math.isinf(forms):
+                raise InputError(f"Objective expects a finite number of forms, got inf. Hint: {hint}")
         if forms is not None and not isinstance(model.prior, ClassScore):
             raise InputError(
                 f"A pass over some forms needs the prior ClassScore, got {model.prior!r}. "

@@ -1,12 +1,13 @@
 """The precision in which a network runs within a search."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon.core.family import Fused
-from adacanon.core.pytree import Tree
+from adacanon.core.pytree import Tree, map_tensors
 
 Network = Callable[[Tree], Tensor]
 
@@ -47,3 +48,18 @@ def reduced_precision(device: str) -> torch.dtype | None:
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else None
     found = torch.cpu.get_capabilities() if device == "cpu" else {}
     return torch.bfloat16 if found.get("amx_bf16") or found.get("avx512_bf16") else None
+
+
+def in_precision_of(network: Any, g: Tree) -> Tree:
+    """Floating numbers in the one precision that the parameters of a network have; as they are if it has none or
+    several.
+
+    Example:
+        >>> in_precision_of(nn.Linear(1, 1).double(), (torch.ones(2), torch.arange(2)))
+        (tensor([1., 1.], dtype=torch.float64), tensor([0, 1]))
+    """
+    own = {p.dtype for p in network.parameters() if p.is_floating_point()} if isinstance(network, nn.Module) else set()
+    if len(own) != 1:
+        return g
+    (dtype,) = own
+    return map_tensors(lambda leaf: leaf.to(dtype) if leaf.is_floating_point() else leaf, g)

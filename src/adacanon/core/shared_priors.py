@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from adacanon.arguments import set_whole_numbers
 from adacanon.core.prior import TURN_MAPS_BACK, Prior
 from adacanon.errors import InputError, ShapeError
 
@@ -30,7 +31,9 @@ class PlacePrior(Prior):
     axis: int = -1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.axis, int) or isinstance(self.axis, bool) or self.axis == 0:
+        if not isinstance(self.axis, bool) and hasattr(self.axis, "__index__"):
+            set_whole_numbers(self, "axis")
+        if type(self.axis) is not int or self.axis == 0:
             raise InputError(
                 f"{type(self).__name__} needs the axis of the channels, a whole number that is not that of the pairs, "
                 f"got {self.axis!r}. Hint: -1 for channels last, 1 for maps of pixels"

@@ -16,7 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from adacanon.arguments import flag
 from adacanon.errors import InputError, ShapeError
+from adacanon.takes import takes
 
 TEMPERATURE_IS = "A temperature must be a number or one per class, and not negative"
 
@@ -194,6 +196,7 @@ class Temperature(nn.Module):
         ... ])
     """
 
+    @takes(learned=flag)
     def __init__(self, value: float | Sequence[float] | Tensor, *, learned: bool = False) -> None:
         super().__init__()
         start = _numbers(value)

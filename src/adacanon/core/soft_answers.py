@@ -8,6 +8,7 @@ from torch import Tensor
 
 from adacanon.core.answers import Carried, Kind, carried_back, settled
 from adacanon.core.canonical import Canonical
+from adacanon.core.checks import source_of_draws
 from adacanon.core.evaluation_mode import in_its_own_mode
 from adacanon.core.hardest import hardest
 from adacanon.core.landscape import Landscape
@@ -52,7 +53,7 @@ def soft_answers(
     _check(model.prior, temperature)
     learns = getattr(model.network, "training", False) or torch.is_grad_enabled()
     with model.searching(g, ids, budget) as (search, landscape):
-        supports = search.support(landscape, generator=generator or model.next_generator())
+        supports = search.support(landscape, generator=source_of_draws(generator, model.next_generator))
         if not learns:
             return _in_blocks(temperature, supports, landscape)
         support = _joined(supports)
@@ -78,7 +79,7 @@ def soft_canonical(
     """Everything that was found: the chosen form of a soft answer is the one of largest weight."""
     _check(model.prior, temperature)
     with model.searching(g, ids, budget) as (search, landscape):
-        supports = search.support(landscape, generator=generator or model.next_generator())
+        supports = search.support(landscape, generator=source_of_draws(generator, model.next_generator))
         support, ranks, scores, carried = _everything(temperature, supports, landscape)
         best = best_of_all(ranks, support)
         weights = soft_weights(ranks, temperature, counts=support.counts)
@@ -119,7 +120,7 @@ def soft_scores_at_some_forms(
         forms: per input, on average.
     """
     with model.searching(g, ids, None) as (search, landscape):
-        support = _joined(search.support(landscape, generator=generator or model.next_generator()))
+        support = _joined(search.support(landscape, generator=source_of_draws(generator, model.next_generator)))
         values = landscape.confidences(_plain_outputs(landscape, support))
         weights = soft_weights(values, temperature.detach(), counts=support.counts)
         scores = soft_maximum(values, temperature.detach(), counts=support.counts)

@@ -94,6 +94,7 @@ def read_picture(file: Path, options: PictureOptions = PictureOptions()) -> Pict
         Image.DecompressionBombWarning,
         OSError,
         ValueError,
+        TypeError,
         SyntaxError,
     ) as error:
         raise DataError(

@@ -10,11 +10,18 @@ from adacanon.core.soft import Temperature
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.band_search import SHARED_DRAWS, search_under
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.takes import instance, takes, whole
 
 PAIRS_PER_CHUNK = 2048
 """An MLP on a few hundred coefficients is so cheap per pair that calls, not memory, set the size of a chunk."""
 
 
+@takes(
+    family=instance(BandRotations, "BandRotations(dyadic(8), rows=4)"),
+    channels=whole(1),
+    classes=whole(1),
+    hidden=whole(1),
+)
 def anlsf(
     family: BandRotations,
     channels: int,
@@ -55,7 +62,7 @@ def anlsf(
     return Canonicalized(
         network,
         family,
-        search or search_under(temperature),
+        search_under(temperature) if search is None else search,
         training_search=training_search,
         temperature=temperature,
         chunk_size=PAIRS_PER_CHUNK,

@@ -1,6 +1,7 @@
 """A-NLSF as the readout of any graph encoder, with edge features, categories and answers of any kind."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
+from adacanon.core.precision import in_precision_of
 from adacanon.core.shared_priors import Confidence
 from adacanon.core.soft import Temperature
 from adacanon.errors import ShapeError, UnknownNameError
@@ -21,6 +23,7 @@ from adacanon.graphs.encoded_anlsf import coefficients_in_frames, invariants
 from adacanon.graphs.framed_graphs import FramedGraphs
 from adacanon.graphs.prepared_graphs import prepared_graphs
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.takes import instance, several, share, takes, text, whole
 
 Targets = Literal["classes", "numbers"]
 """Scores of classes or of several labels, each at its own best basis; or real numbers, blended over bases."""
@@ -118,6 +121,20 @@ class ANLSFReadout(BehindEncoder):
         torch.Size([2, 3])
     """
 
+    @takes(
+        encoder=instance(nn.Module, "an encoder of graphs, such as adacanon.baselines.graphs.GraphEncoder"),
+        width=whole(1),
+        outputs=whole(1),
+        targets=text,
+        categories=several(1),
+        family=instance(BandRotations, "BandRotations(dyadic(6), rows=2)", optional=True),
+        features=whole(1),
+        hidden=whole(1),
+        layers=whole(1),
+        dropout=share,
+        frame_width=whole(1),
+        walk_steps=whole(0),
+    )
     def __init__(
         self,
         encoder: nn.Module,
@@ -162,7 +179,7 @@ class ANLSFReadout(BehindEncoder):
         self.canonicalized = Canonicalized(
             network,
             family,
-            search or search_under(temperature),
+            search_under(temperature) if search is None else search,
             prior=Confidence() if numbers else None,
             training_search=training_search,
             temperature=temperature,
@@ -186,6 +203,8 @@ class ANLSFReadout(BehindEncoder):
 
     def coefficients(self, encoder: Any, g: FramedGraphs) -> BandCoefficients:
         """Of the encoded nodes, and their mean beside what else no basis changes."""
+        if not self.categories:  # their numbers stay exact in float32 and in nothing narrower
+            g = replace(g, signals=in_precision_of(encoder, g.signals))
         channels, means = encoder(g)
         factors = coefficients_in_frames(channels, g.graph, g.basis)
         fixed = torch.cat([invariants(factors, g.sizes), means], dim=1)

@@ -17,7 +17,7 @@ from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficient_cache import coefficient_key, load_coefficients, store_coefficients
 from adacanon.graphs.coefficients import list_of_graphs, spectra_and_signals
 from adacanon.graphs.node_coefficients import band_signals
-from adacanon.graphs.shift_operators import ShiftOperator
+from adacanon.graphs.shift_operators import ShiftOperator, edge_index_of
 from adacanon.graphs.sparse_operators import Sparse
 from adacanon.graphs.spectra import Spectrum, bands_of
 from adacanon.notices import warn_of_unread_features
@@ -69,7 +69,7 @@ def band_frames(
     tensors = None if key is None else load_coefficients(key)
     if tensors is None:
         pairs = spectra_and_signals(graphs, operator, partition=partition, cache=cache)
-        fresh = band_frames_of(pairs, [graph.edge_index for graph in graphs], partition, width=width)
+        fresh = band_frames_of(pairs, [edge_index_of(graph) for graph in graphs], partition, width=width)
         tensors = (fresh.basis, fresh.sizes, fresh.ranks)
         if key is not None:
             store_coefficients(key, tensors)

@@ -3,15 +3,21 @@
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import real_number, whole_number
+from adacanon.arguments import real_number, set_flags, whole_number
 from adacanon.errors import InputError
+from adacanon.takes import in_order
 
 _ROUNDING = 1e-9
 """Eigenvalues this close to a boundary, relative to the total band, count as lying on it."""
+
+
+MOST_BANDS = 10**6
+"""More bands than a graph could have eigenvalues."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,11 @@ class Partition:
     partial: bool = False
 
     def __post_init__(self) -> None:
-        pairs = list(pairwise(self.boundaries))
+        boundaries = in_order("Partition", "boundaries", self.boundaries, what="numbers")
+        numbers = tuple(b if type(b) in (int, float) else _boundary(b) for b in boundaries)
+        object.__setattr__(self, "boundaries", numbers)
+        set_flags(self, "partial")
+        pairs = list(pairwise(numbers))
         if not pairs or not all(-math.inf < a < b < math.inf for a, b in pairs):  # NaN is not below anything
             raise InputError(f"Band boundaries must be finite and increase, two at least, got {self.boundaries}")
 
@@ -69,6 +79,12 @@ class Partition:
         return torch.where(inside, band, -1)
 
 
+def _boundary(value: Any) -> float:
+    """NaN is told by the partition, together with boundaries that do not increase."""
+    number = real_number("Partition", "boundaries", 0.0 if value != value else value)
+    return math.nan if value != value else number
+
+
 def dyadic(bands: int, *, decay: float = 0.5, low: float = 0.0, high: float = 2.0) -> Partition:
     r""":math:`b_0 = \text{low},\; b_k = \text{low} + (\text{high}-\text{low})\, r^{B-k}`: finer towards the low end.
 
@@ -76,7 +92,8 @@ def dyadic(bands: int, *, decay: float = 0.5, low: float = 0.0, high: float = 2.
         >>> dyadic(5).boundaries
         (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
     """
-    bands, decay = whole_number("dyadic", "bands", bands, least=1), real_number("dyadic", "decay", decay)
+    bands = whole_number("dyadic", "bands", bands, least=1, most=MOST_BANDS)
+    decay, low, high = (real_number("dyadic", n, x) for n, x in (("decay", decay), ("low", low), ("high", high)))
     if not 0 < decay < 1:
         raise InputError(f"A dyadic partition needs 0 < decay < 1, got {decay}")
     return Partition((low, *(low + (high - low) * decay ** (bands - k) for k in range(1, bands)), high))
@@ -89,5 +106,6 @@ def uniform(bands: int, *, low: float = 0.0, high: float = 2.0) -> Partition:
         >>> uniform(4).boundaries
         (0.0, 0.5, 1.0, 1.5, 2.0)
     """
-    bands = whole_number("uniform", "bands", bands, least=1)
+    bands = whole_number("uniform", "bands", bands, least=1, most=MOST_BANDS)
+    low, high = (real_number("uniform", n, x) for n, x in (("low", low), ("high", high)))
     return Partition((low, *(low + (high - low) * k / bands for k in range(1, bands)), high))

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.errors import InputError, ShapeError
+from adacanon.takes import several, takes, whole
 
 
 class CategoryEmbedding(nn.Module):
@@ -34,6 +35,7 @@ class CategoryEmbedding(nn.Module):
 
     first: Tensor
 
+    @takes(categories=several(1), width=whole(1), numbers=whole(0))
     def __init__(self, categories: Sequence[int], width: int, *, numbers: int = 0) -> None:
         super().__init__()
         self.categories = tuple(whole_number("CategoryEmbedding", "categories", n, least=1) for n in categories)

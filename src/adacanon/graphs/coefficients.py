@@ -234,7 +234,7 @@ def list_of_graphs(graphs: Any) -> Sequence[Any]:
         graphs = graphs.to_data_list()
     elif hasattr(graphs, "edge_index"):
         graphs = [graphs]
-    if not isinstance(graphs, Iterable) or isinstance(graphs, Tensor):
+    if not isinstance(graphs, Iterable) or isinstance(graphs, Tensor) or hasattr(graphs, "ndim"):
         raise ShapeError(f"Expected torch-geometric graphs, a Batch or BandCoefficients, got {type(graphs).__name__}")
     graphs = list(graphs)
     strangers = [type(graph).__name__ for graph in graphs if not hasattr(graph, "edge_index")]
@@ -248,6 +248,9 @@ def list_of_graphs(graphs: Any) -> Sequence[Any]:
 def node_signal(graph: Any, index: int) -> Tensor:
     """The node features S of a graph, checked."""
     x, nodes = graph.x, node_count(graph)
+    if x is not None and (not isinstance(x, Tensor) or x.is_complex() or x.is_meta or x.layout != torch.strided):
+        came = f"a tensor of {x.dtype}, {x.layout}" if isinstance(x, Tensor) else type(x).__name__
+        raise InputError(f"Graph {index} needs node features x, a dense tensor of real numbers, got {came}")
     if x is None or x.dim() != 2 or x.shape[0] != nodes or x.shape[1] == 0:
         came = "no x" if x is None else f"x of shape {tuple(x.shape)}"
         raise ShapeError(

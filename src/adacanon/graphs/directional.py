@@ -13,6 +13,7 @@ from adacanon.graphs.node_anlsf import NodeFilter
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
 from adacanon.graphs.shift_operators import ShiftOperator
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
+from adacanon.takes import instance, takes, whole
 
 
 class Alignment(nn.Module):
@@ -37,6 +38,7 @@ class Alignment(nn.Module):
         return rows.diagonal(dim1=-2, dim2=-1).sum((1, 2)).unsqueeze(1)
 
 
+@takes(partition=instance(Partition, "dyadic(3)"), references=whole())
 def directional_filter(
     partition: Partition,
     *,
@@ -74,7 +76,7 @@ def directional_filter(
     if references < 1:
         raise InputError(f"A direction needs at least one reference channel, got references={references}")
     family = NodeRotations(partition, references, operator)
-    search = search or SampleAndRefine(candidates=32, steps=30, step_size=1.0)
+    search = SampleAndRefine(candidates=32, steps=30, step_size=1.0) if search is None else search
     return Canonicalized(Alignment(partition.bands, references), family, search)
 
 

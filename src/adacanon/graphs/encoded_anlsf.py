@@ -18,6 +18,7 @@ from adacanon.graphs.behind_encoder import BehindEncoder
 from adacanon.graphs.coefficients import BandCoefficients
 from adacanon.graphs.framed_graphs import FramedGraphs, framed_graphs, signal_count
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.takes import instance, share, takes, whole
 
 _CONSTANT = 1e-5
 """A signal with a smaller deviation over the training nodes is constant up to rounding, and is not divided by it."""
@@ -121,6 +122,19 @@ class EncodedANLSF(BehindEncoder):
 
     scale: Tensor
 
+    @takes(
+        channels=whole(1),
+        classes=whole(1),
+        family=instance(BandRotations, "BandRotations(dyadic(6), rows=2)", optional=True),
+        features=whole(1),
+        hops=whole(0),
+        width=whole(1),
+        hidden=whole(1),
+        layers=whole(1),
+        dropout=share,
+        frame_width=whole(1),
+        walk_steps=whole(0),
+    )
     def __init__(
         self,
         channels: int,
@@ -164,7 +178,7 @@ class EncodedANLSF(BehindEncoder):
         self.canonicalized = Canonicalized(
             network,
             family,
-            search or search_under(temperature),
+            search_under(temperature) if search is None else search,
             training_search=training_search,
             temperature=temperature,
             chunk_size=PAIRS_PER_CHUNK,

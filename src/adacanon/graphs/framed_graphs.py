@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.errors import ShapeError
 from adacanon.graphs.band_frames import (
     BandFrames,
     band_frames,
@@ -18,7 +19,7 @@ from adacanon.graphs.band_frames import (
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import list_of_graphs
 from adacanon.graphs.eigensolver_cost import DENSE_NODES
-from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
+from adacanon.graphs.shift_operators import ShiftOperator, edge_index_of, node_count, shift_matrix
 from adacanon.graphs.sparse_operators import sparse_shift
 
 
@@ -120,9 +121,12 @@ def framed_graphs(
 def framed_in(graphs: Sequence[Any], frames: BandFrames, *, walk_steps: int = 16) -> FramedGraphs:
     """Graphs whose frames are known, as :func:`framed_graphs` prepares them."""
     nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
-    edges = [graph.edge_index.cpu() + first for graph, first in zip(graphs, _starts(nodes).tolist(), strict=True)]
+    edges = [edge_index_of(graph) + first for graph, first in zip(graphs, _starts(nodes).tolist(), strict=True)]
+    signals = [encoder_signals(graph, walk_steps) for graph in graphs]
+    if len({part.shape[1] for part in signals}) > 1:
+        raise ShapeError(f"All graphs need as many node features, got {sorted({g.x.shape[1] for g in graphs})}")
     return FramedGraphs(
-        torch.cat([encoder_signals(graph, walk_steps) for graph in graphs]),
+        torch.cat(signals),
         torch.cat(edges, dim=1),
         torch.repeat_interleave(nodes),
         frames.basis,
@@ -138,7 +142,7 @@ def encoder_signals(graph: Any, walk_steps: int) -> Tensor:
     """
     features = graph.x.cpu().to(torch.get_default_dtype())
     walks = walk_probabilities(graph, walk_steps)
-    return torch.cat([structural_signals(features, graph.edge_index.cpu()), walks.to(features)], dim=1)
+    return torch.cat([structural_signals(features, edge_index_of(graph)), walks.to(features)], dim=1)
 
 
 def walk_probabilities(graph: Any, steps: int) -> Tensor:

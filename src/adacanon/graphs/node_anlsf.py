@@ -11,6 +11,7 @@ from adacanon.errors import InputError, ShapeError, UnknownNameError
 from adacanon.graphs.band_search import SHARED_DRAWS
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
 from adacanon.graphs.spectral_mlp import SpectralMLP
+from adacanon.takes import instance, share, takes, text, whole
 
 Pooling = Literal["mean", "sum"]
 
@@ -39,6 +40,7 @@ class NodeFilter(nn.Module):
         torch.Size([2, 5, 6])
     """
 
+    @takes(rows=whole(1), channels=whole(1), features=whole(), hidden=whole(1), layers=whole(1), dropout=share)
     def __init__(
         self, rows: int, channels: int, *, features: int = 32, hidden: int = 128, layers: int = 2, dropout: float = 0.0
     ) -> None:
@@ -77,6 +79,7 @@ class NodeClassifier(nn.Module):
         torch.Size([2, 7])
     """
 
+    @takes(filter=instance(NodeFilter, "NodeFilter(rows, channels)"), classes=whole(), layers=whole(), pooling=text)
     def __init__(self, filter: NodeFilter, *, classes: int, layers: int = 0, pooling: Pooling = "mean") -> None:
         super().__init__()
         if pooling not in get_args(Pooling):

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.loss import cross_entropy
 from adacanon.core.objective import LossAndLogits
@@ -16,6 +16,7 @@ from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.node_anlsf import NodeFilter
 from adacanon.graphs.node_bases import NodeBases, NodeInputs
 from adacanon.graphs.node_rotations import NodeForms, NodeRotations
+from adacanon.takes import instance, share, takes, whole
 
 
 class NodeLabeller(nn.Module):
@@ -37,6 +38,13 @@ class NodeLabeller(nn.Module):
         torch.Size([2, 5, 7])
     """
 
+    @takes(
+        filter=instance(NodeFilter, "NodeFilter(rows, channels)"),
+        channels=whole(1),
+        classes=whole(1),
+        layers=whole(1),
+        dropout=share,
+    )
     def __init__(
         self, filter: NodeFilter, channels: int, *, classes: int, layers: int = 2, dropout: float = 0.0
     ) -> None:
@@ -52,11 +60,17 @@ class NodeLabeller(nn.Module):
 
     def forward(self, form: tuple[NodeForms, Tensor]) -> Tensor:
         forms, features = form
+        if features.shape[-1] != self.own.in_features:
+            raise ShapeError(
+                f"NodeLabeller expects {self.own.in_features} features of every node, got {features.shape[-1]}. "
+                "Hint: channels is the number of node features, graph.x.shape[1]"
+            )
         root = forms.mask.sum(-1).to(features.dtype).sqrt()[:, None, None]
         hidden = torch.addcmul(self.own(self.dropout(features)), self.filter(forms), root).relu()
         return self.head(self.dropout(hidden)) * forms.mask.unsqueeze(-1)
 
 
+@takes(family=instance(NodeRotations, "NodeRotations(dyadic(8), rows=4)"))
 def node_labeller(
     family: NodeRotations,
     channels: int,

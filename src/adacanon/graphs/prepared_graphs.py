@@ -29,7 +29,7 @@ from adacanon.graphs.eigensolver_cost import announce_dense
 from adacanon.graphs.framed_graphs import FramedGraphs, walk_probabilities
 from adacanon.graphs.partial_spectra import partial_spectrum
 from adacanon.graphs.portions import InOrder, OnProgress, in_portions, portions_of, side_by_side
-from adacanon.graphs.shift_operators import ShiftOperator, node_count, shift_matrix
+from adacanon.graphs.shift_operators import ShiftOperator, edge_index_of, node_count, shift_matrix
 from adacanon.graphs.spectra import Spectrum, decompose
 from adacanon.notices import warn_of_unread_features
 
@@ -68,7 +68,9 @@ class Preparation:
         try:
             spectrum = self._spectrum(graph)
             signal = self._signal(graph, number)
-            frames = band_frames_of([(spectrum, signal)], [graph.edge_index], self.partition, width=self.frame_width)
+            frames = band_frames_of(
+                [(spectrum, signal)], [edge_index_of(graph)], self.partition, width=self.frame_width
+            )
             walks = walk_probabilities(graph, self.walk_steps)
         except (InputError, ShapeError) as error:
             error.add_note(f"in graph {number}")
@@ -148,8 +150,11 @@ def prepared_graphs(
 def _with_frames(graphs: Sequence[Any], walks: Tensor, frames: BandFrames) -> FramedGraphs:
     nodes = torch.tensor([int(graph.num_nodes) for graph in graphs])
     first = (nodes.cumsum(0) - nodes).tolist()
-    x = torch.cat([_rows(graph.x) for graph in graphs])
-    edges = torch.cat([graph.edge_index.cpu() + start for graph, start in zip(graphs, first, strict=True)], dim=1)
+    rows = [_rows(graph.x) for graph in graphs]
+    if len(widths := {x.shape[1] for x in rows}) > 1:
+        raise ShapeError(f"All graphs need as many node features, got {sorted(widths)}")
+    x = torch.cat(rows)
+    edges = torch.cat([edge_index_of(graph) + start for graph, start in zip(graphs, first, strict=True)], dim=1)
     framed = FramedGraphs(
         torch.cat([x.to(walks), walks], dim=1),
         edges,
@@ -176,9 +181,9 @@ def _edge_features(graphs: Sequence[Any]) -> Tensor | None:
     if not all(known):
         raise InputError(f"Graph {known.index(False)} has no edge_attr, others have. Hint: the same for all graphs")
     for number, (graph, edge_attr) in enumerate(zip(graphs, features, strict=True)):
-        if len(edge_attr) != graph.edge_index.shape[1]:
+        if len(edge_attr) != edge_index_of(graph).shape[1]:
             raise ShapeError(
-                f"Graph {number} has {graph.edge_index.shape[1]} edges and {len(edge_attr)} rows of edge_attr. "
+                f"Graph {number} has {edge_index_of(graph).shape[1]} edges and {len(edge_attr)} rows of edge_attr. "
                 "Hint: one row for every column of edge_index, both directions of an edge counted"
             )
     widths = {tuple(edge_attr.shape[1:]) for edge_attr in features if len(edge_attr)}

@@ -66,7 +66,9 @@ def known_operator(name: str) -> str:
 def node_count(graph: Any) -> int:
     """Number of nodes, at least one."""
     nodes = graph.num_nodes
-    if not nodes:
+    if nodes is not None and not isinstance(nodes, int):
+        raise InputError(f"A graph needs a whole number of nodes, got num_nodes={nodes!r}")
+    if not nodes or nodes < 0:
         raise InputError("A graph needs at least one node, got none. Hint: drop graphs without nodes from the data set")
     return int(nodes)
 
@@ -74,16 +76,24 @@ def node_count(graph: Any) -> int:
 def edge_weights(graph: Any, source: Tensor) -> Tensor:
     """``edge_weight`` where the graph has one, ones otherwise, (edges,)."""
     weight = getattr(graph, "edge_weight", None)
+    if weight is not None and (not isinstance(weight, Tensor) or weight.is_complex()):
+        what = "complex numbers" if isinstance(weight, Tensor) else repr(weight)
+        raise InputError(f"edge_weight must be a tensor of real numbers, got {what}. Hint: edge_weight.real")
     weight = torch.ones(source.shape[0]) if weight is None else weight.detach().reshape(-1).cpu()
-    if weight.is_complex():
-        raise InputError("edge_weight must be real, got complex numbers. Hint: edge_weight.real where that is meant")
     if weight.shape != source.shape:
         raise ShapeError(f"edge_weight must have one entry for each of the {source.shape[0]} edges, got {len(weight)}")
     return weight
 
 
+def edge_index_of(graph: Any) -> Tensor:
+    """All edges of a graph, (2, edges), checked; none where it has no ``edge_index``."""
+    return torch.stack(edges_of(graph.edge_index, node_count(graph)))
+
+
 def edges_of(edge_index: Tensor | None, nodes: int) -> tuple[Tensor, Tensor]:
     """Sources and targets of all edges, checked."""
+    if edge_index is not None and not isinstance(edge_index, Tensor):
+        raise ShapeError(f"edge_index must be a tensor of shape (2, edges), got {type(edge_index).__name__}")
     if edge_index is None or edge_index.numel() == 0:
         empty = torch.zeros(0, dtype=torch.int64)
         return empty, empty

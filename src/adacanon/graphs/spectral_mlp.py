@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.errors import ShapeError
 from adacanon.graphs.coefficients import BandCoefficients
+from adacanon.takes import share, takes, whole
 
 Pullback = Callable[[Tensor], Tensor]
 _BETWEEN = (nn.ReLU, nn.Dropout, nn.Linear)
@@ -35,6 +36,15 @@ class SpectralMLP(nn.Module):
         torch.Size([5, 3])
     """
 
+    @takes(
+        rows=whole(1),
+        channels=whole(1),
+        classes=whole(1),
+        hidden=whole(1),
+        layers=whole(1),
+        dropout=share,
+        invariants=whole(0),
+    )
     def __init__(
         self,
         rows: int,

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import set_real_numbers
+from adacanon.arguments import is_name, set_real_numbers
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.images.plane_maps import PlaneMaps, check_reach, plane_maps
 from adacanon.images.resampling import Outside, check_outside
@@ -183,7 +183,7 @@ class Reflections(PlaneMaps):
 
     def __post_init__(self) -> None:
         check_outside(self.outside)
-        if self.mirrors not in get_args(Mirrors):
+        if not is_name(self.mirrors, Mirrors):
             raise UnknownNameError(f"mirrors must be one of {', '.join(get_args(Mirrors))}, got {self.mirrors!r}")
 
     @property

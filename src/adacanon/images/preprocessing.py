@@ -1,6 +1,7 @@
 """What a pretrained network expects of its images, as a layer in front of it."""
 
 from collections.abc import Sequence
+from math import inf
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +9,7 @@ from torch.nn.functional import interpolate
 
 from adacanon.errors import InputError, ShapeError
 from adacanon.images.checks import check_images
+from adacanon.takes import in_order, number, whole
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -40,8 +42,14 @@ class Preprocessing(nn.Module):
         self, size: int | None = None, *, mean: Sequence[float] = IMAGENET_MEAN, std: Sequence[float] = IMAGENET_STD
     ) -> None:
         super().__init__()
-        if size is not None and size < 1:
+        if size is not None and whole()("Preprocessing", "size", size) < 1:
             raise InputError(f"Preprocessing needs a size of at least one pixel, or None, got size={size}")
+        mean, std = (
+            tuple(
+                number(-inf)("Preprocessing", name, x) for x in in_order("Preprocessing", name, values, what="numbers")
+            )
+            for name, values in (("mean", mean), ("std", std))
+        )
         if len(mean) != len(std) or not all(value > 0 for value in std):
             raise InputError(f"Preprocessing needs a mean and a positive std per channel, got mean={mean}, std={std}")
         self.size = size

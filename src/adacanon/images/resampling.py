@@ -17,6 +17,7 @@ from torch.nn.functional import affine_grid, grid_sample
 
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.images.checks import check_images, check_pairs
+from adacanon.takes import takes, text
 
 Outside = Literal["zero", "border", "reflection", "disc"]
 """What lies outside the image: nothing, its border continued, its mirror image; or nothing outside its inscribed disc,
@@ -28,6 +29,7 @@ ROUNDING = 16
 """In units of the machine precision; maps that send pixels to pixels up to this give the pixels themselves."""
 
 
+@takes(outside=text)
 def check_outside(outside: str) -> None:
     """Refuse a name that means nothing."""
     if outside not in get_args(Outside):

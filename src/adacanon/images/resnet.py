@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from adacanon.errors import InputError, ShapeError
 from adacanon.images.checks import check_images
+from adacanon.takes import takes, whole
 
 WIDTHS = (64, 128, 256, 512)
 
@@ -45,6 +46,7 @@ class ResNet18(nn.Module):
         122
     """
 
+    @takes(classes=whole(), channels=whole())
     def __init__(self, classes: int = 1000, *, channels: int = 3) -> None:
         super().__init__()
         if classes < 1 or channels < 1:

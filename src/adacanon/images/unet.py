@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from adacanon.errors import InputError, ShapeError
+from adacanon.takes import several, takes, whole
 
 
 class UNet(nn.Module):
@@ -28,6 +29,7 @@ class UNet(nn.Module):
         torch.Size([2, 6, 40, 40])
     """
 
+    @takes(classes=whole(1), channels=whole(1), widths=several(1))
     def __init__(self, classes: int, *, channels: int = 1, widths: Sequence[int] = (8, 16, 32, 64)) -> None:
         super().__init__()
         if len(widths) < 2:

@@ -93,6 +93,10 @@ def _by_name(path: Path, content: Any) -> Weights:
 
 def _read_torch(path: Path) -> Any:
     try:
+        if zipfile.is_zipfile(path):  # torch itself does not look at the checksums of the archive
+            with zipfile.ZipFile(path) as archive:
+                if (bad := archive.testzip()) is not None:
+                    raise ValueError(f"the checksum of {bad} differs")
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise DataError(

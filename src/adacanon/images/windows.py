@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import set_real_numbers, set_whole_numbers
+from adacanon.arguments import is_name, set_real_numbers, set_whole_numbers
 from adacanon.core.family import Family, Searches
 from adacanon.core.pictures import Pixels
 from adacanon.errors import InputError, UnknownNameError
@@ -26,6 +26,10 @@ Resize = Literal["bilinear", "area"]
 
 DRAWS = 50
 """Of the search over all windows, where none is named."""
+
+
+MOST_LEVELS = 1000
+"""More sides than windows of an image could have."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,8 @@ class Windows(Family):
                 "Windows need sides 0 < smallest <= largest <= 1, as shares of the image, "
                 f"got smallest={self.smallest}, largest={self.largest}"
             )
-        set_whole_numbers(self, "levels", least=1, optional=True, hint="None for all windows")
-        if self.resize not in get_args(Resize):
+        set_whole_numbers(self, "levels", least=1, most=MOST_LEVELS, optional=True, hint="None for all windows")
+        if not is_name(self.resize, Resize):
             raise UnknownNameError(f"resize must be one of {', '.join(get_args(Resize))}, got {self.resize!r}")
 
     def prepare(self, g: Any) -> Tensor:

@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 import torch
 
+from adacanon.arguments import set_flags
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, map_tensors, tensors
@@ -48,6 +49,7 @@ class AnchoredSearch(CandidateSearch):
     def __post_init__(self) -> None:
         check_count(self)
         check_ascent(self, self.method)
+        set_flags(self, "whole")
 
     def propose(self, landscape: Landscape, generator: torch.Generator) -> Iterator[Tree]:
         anchors = landscape.anchors()

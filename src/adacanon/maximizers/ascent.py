@@ -6,10 +6,10 @@ from typing import Literal, Protocol, get_args
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import MOST, set_real_numbers, set_whole_numbers
+from adacanon.arguments import MOST, is_name, set_real_numbers, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult
-from adacanon.core.pytree import Tree, add, flatten_leading, owners, scale, tensors, unflatten_leading
+from adacanon.core.pytree import Tree, add, flatten_leading, map_tensors, owners, scale, tensors, unflatten_leading
 from adacanon.core.space import Space
 from adacanon.errors import InputError
 from adacanon.maximizers.selection import better
@@ -31,7 +31,7 @@ def check_ascent(climbing: Climbing, method: str = "riemannian") -> None:
     """Refuse settings that mean nothing."""
     set_whole_numbers(climbing, "steps", least=0, most=MOST)
     set_real_numbers(climbing, "step_size")
-    if not 0 < climbing.step_size < math.inf or method not in get_args(Method):
+    if not 0 < climbing.step_size < math.inf or not is_name(method, Method):
         raise InputError(
             f"{type(climbing).__name__} needs step_size > 0 and a method of {', '.join(get_args(Method))}, "
             f"got step_size={climbing.step_size}, method={method!r}"
@@ -76,8 +76,16 @@ def climb(
     return best
 
 
+NARROW = (torch.float16, torch.bfloat16)
+
+
 def _move(space: Space, u: Tree, gradient: Tree, length: Tensor, *, share: float, method: Method) -> Tree:
     """One step of ``share`` times the given lengths (count, batch, forms)."""
+    dtypes = [leaf.dtype for leaf in tensors(u)]
+    if any(dtype in NARROW for dtype in dtypes):  # a short gradient times a long step has no place in their range
+        wide = [map_tensors(lambda leaf: leaf.float(), tree) for tree in (u, gradient)]
+        moved = _move(space, wide[0], wide[1], length.float(), share=share, method=method)
+        return map_tensors(lambda leaf, old: leaf.to(old.dtype), moved, u)
     u, v = flatten_leading(u, 3), flatten_leading(gradient, 3)
     w = space.tangent(u, v)
     factor = share * _ratio(length.flatten(), space.norm(w))

@@ -95,7 +95,13 @@ class Calibration(nn.Module):
         return {"moments": self.moments, "batches": self.batches}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        self.moments, self.batches = state["moments"], torch.as_tensor(state["batches"])
+        fits = isinstance(state, dict) and {"moments", "batches"} <= state.keys()
+        moments: Any = state["moments"] if fits else "missing"
+        batches: Any = state["batches"] if fits else "missing"
+        known = moments is None or (isinstance(moments, Tensor) and bool(moments.isfinite().all()))
+        if not known or not isinstance(batches, Tensor | int):
+            raise InputError("The state of a calibration cannot be read: it is damaged, or that of something else")
+        self.moments, self.batches = moments, torch.as_tensor(batches)
         self._common = self.batches
 
     def learned(self) -> Learned:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import torch
 from torch import nn
 
-from adacanon.core.arguments import set_whole_numbers
+from adacanon.arguments import set_flags, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import map_tensors
@@ -18,6 +18,7 @@ from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.selection import CandidateSearch, check_candidates
 from adacanon.maximizers.stages import ClimbStage, CompareStage, Stage, Survivors
+from adacanon.takes import instance
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class CoarseToFine(Maximizer):
         check_ascent(self)
         set_whole_numbers(self, "size", "keep", least=1)
         set_whole_numbers(self, "contenders", least=0)
+        set_flags(self, "low_precision", "pilot")
+        instance(Calibration, "Calibration(inputs=4)", optional=True)("CoarseToFine", "calibration", self.calibration)
         self._check_stages()
 
     def _check_stages(self) -> None:

@@ -1,5 +1,6 @@
 """The fast searches of a model that is trained."""
 
+from adacanon.arguments import flag
 from adacanon.core.family import Searches
 from adacanon.maximizers.calibration import Calibration
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
@@ -7,8 +8,10 @@ from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.stages import CompareStage
 from adacanon.maximizers.with_memory import WithMemory
+from adacanon.takes import takes, whole
 
 
+@takes(size=whole(1), compare=flag)
 def fast_training_searches(
     samples: int,
     *,

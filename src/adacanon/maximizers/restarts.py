@@ -36,5 +36,10 @@ class Restarts(Maximizer):
         runs = (self.search.maximize(landscape, generator=generator) for _ in range(self.times))
         return reduce(better, runs)
 
+    def with_budget(self, budget: float, landscape: Landscape) -> Maximizer:
+        """As many repetitions as one evaluation each allows, with equal shares."""
+        times = min(self.times, max(1, int(budget)))
+        return Restarts(self.search.with_budget(budget / times, landscape), times)
+
     def search_state(self) -> Iterator[nn.Module]:
         return self.search.search_state()

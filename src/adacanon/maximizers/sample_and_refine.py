@@ -5,10 +5,12 @@ from functools import reduce
 
 import torch
 
+from adacanon.arguments import set_flags
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult
 from adacanon.core.pytree import Tree, map_tensors
 from adacanon.maximizers.ascent import Method, check_ascent, climb
+from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.selection import best_of, better, check_count, draws
 
 
@@ -45,6 +47,7 @@ class SampleAndRefine(Maximizer):
     def __post_init__(self) -> None:
         check_count(self)
         check_ascent(self, self.method)
+        set_flags(self, "every", "low_precision")
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         blocks = draws(landscape, self.candidates, generator)
@@ -55,6 +58,10 @@ class SampleAndRefine(Maximizer):
                 start = best_of(rough, blocks).parameters
             return refined_from(landscape, start, self.steps, self.step_size, self.method)
         return refine(landscape, best_of(landscape, blocks), self.steps, self.step_size, self.method)
+
+    def with_budget(self, budget: float, landscape: Landscape) -> Maximizer:
+        """The draws alone, at most as many: a step costs two evaluations for every class."""
+        return RandomSearch(min(self.candidates, max(1, int(budget))))
 
     def _all_refined(self, landscape: Landscape, block: Tree) -> SearchResult:
         """The best after refining every candidate of a block for every form."""

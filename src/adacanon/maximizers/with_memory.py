@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import MOST, whole_number
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support, as_maximizer
 from adacanon.core.pytree import Tree, map_tensors, tensors, where
@@ -28,7 +28,7 @@ class Memory(nn.Module):
     def __init__(self, samples: int, slots: int | None = None) -> None:
         super().__init__()
         hint = "the size of the training set"
-        self.samples = whole_number("WithMemory", "samples", samples, least=1, hint=hint)
+        self.samples = whole_number("WithMemory", "samples", samples, least=1, most=MOST, hint=hint)
         self.slots = None if slots is None else whole_number("WithMemory", "slots", slots, least=1)
         self.winners: Tree | None = None
         self.known = torch.zeros(self.samples, dtype=torch.bool)
@@ -94,6 +94,9 @@ class Memory(nn.Module):
         return {"winners": self.winners, "known": self.known}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
+        fits = isinstance(state, dict) and {"winners", "known"} <= state.keys() and isinstance(state["known"], Tensor)
+        if not fits or state["known"].dtype != torch.bool or state["known"].dim() != 1:
+            raise InputError("The state of a memory cannot be read: it is damaged, or that of something else")
         winners, known = state["winners"], state["known"]
         if len(known) != self.samples:
             raise InputError(

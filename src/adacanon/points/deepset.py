@@ -5,10 +5,12 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
+from adacanon.arguments import flag
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.points.head import check_batch, classification_head
 from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import checked_rows
+from adacanon.takes import several, share, takes, text, whole
 
 POOLINGS = ("sum", "mean")
 
@@ -47,6 +49,15 @@ class DeepSet(nn.Module):
         Zaheer et al., "Deep Sets", NeurIPS 2017.
     """
 
+    @takes(
+        classes=whole(1),
+        channels=whole(1),
+        widths=several(1),
+        head=several(1),
+        dropout=share,
+        batch_norm=flag,
+        pooling=text,
+    )
     def __init__(
         self,
         classes: int,

@@ -12,6 +12,7 @@ from adacanon.points.edges import folded_edges, largest_neighbours
 from adacanon.points.head import check_batch, classification_head
 from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import Rows, checked_rows
+from adacanon.takes import several, share, takes, whole
 
 SLOPE = 0.2
 """Of the activations below zero."""
@@ -75,6 +76,15 @@ class DGCNN(nn.Module):
         Wang, Sun, Liu, Sarma, Bronstein & Solomon, "Dynamic Graph CNN for Learning on Point Clouds", TOG 2019.
     """
 
+    @takes(
+        classes=whole(1),
+        channels=whole(1),
+        k=whole(),
+        widths=several(1),
+        head=several(1),
+        dropout=share,
+        aggregation=whole(1),
+    )
     def __init__(
         self,
         classes: int,

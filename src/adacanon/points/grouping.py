@@ -1,12 +1,15 @@
 """Balls around centres that cover a cloud: what PointNet++ and RS-CNN look at in every level."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from adacanon.arguments import set_real_numbers, set_whole_numbers
 from adacanon.errors import InputError
 from adacanon.points.neighbours import ball_query, farthest_points
+from adacanon.takes import in_order
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Balls:
     count: int
 
     def __post_init__(self) -> None:
+        set_whole_numbers(self, "centres", "count", least=0)
+        set_real_numbers(self, "radius")
         if not (self.centres > 0 and self.radius > 0 and self.count > 0):
             raise InputError(f"Balls need centres, radius and count above zero, got {self}")
 
@@ -61,3 +66,13 @@ class Balls:
         members = ball_query(points, centres, self.radius, self.count, mask=mask)
         first = torch.arange(len(points), device=points.device)[:, None, None] * points.shape[1]
         return Groups(centres, centres.flatten(0, 1), points.flatten(0, 1), (members + first).flatten(0, 1))
+
+
+def balls(owner: str, name: str, value: Any) -> tuple[Balls, ...]:
+    """A check of an argument that takes one :class:`Balls` for every level."""
+    levels = in_order(owner, name, value, what="Balls")
+    if not all(isinstance(level, Balls) for level in levels):
+        raise InputError(
+            f"{owner} expects {name} to be Balls in a sequence, got {value!r}. Hint: (Balls(512, 0.2, 32),)"
+        )
+    return levels

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from adacanon.errors import InputError, ShapeError
 from adacanon.points.checks import check_clouds, check_mask
+from adacanon.takes import takes, whole
 
 SIZE = 5.0
 """By which the sum over the points of a cloud is divided, so that an untrained network has answers of moderate size."""
@@ -37,6 +38,7 @@ class PairNetwork(nn.Module):
         torch.Size([4, 2])
     """
 
+    @takes(outputs=whole(), features=whole(), width=whole(), filters=whole(), layers=whole(), hidden=whole())
     def __init__(
         self, outputs: int, *, features: int, width: int = 64, filters: int = 8, layers: int = 3, hidden: int = 32
     ) -> None:

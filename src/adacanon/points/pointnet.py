@@ -5,12 +5,14 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
+from adacanon.arguments import flag
 from adacanon.errors import InputError
 from adacanon.points.checks import check_clouds, check_mask
 from adacanon.points.head import check_batch, classification_head
 from adacanon.points.largest_products import largest_products
 from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import padded_by_repetition
+from adacanon.takes import several, share, takes, whole
 
 
 class PointNet(nn.Module):
@@ -47,6 +49,7 @@ class PointNet(nn.Module):
         Qi, Su, Mo & Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and Segmentation", CVPR 2017.
     """
 
+    @takes(classes=whole(1), channels=whole(1), widths=several(1), head=several(1), dropout=share, batch_norm=flag)
     def __init__(
         self,
         classes: int,

@@ -9,10 +9,11 @@ from torch.nn import functional
 
 from adacanon.errors import InputError
 from adacanon.points.edges import folded_edges, group_maximum
-from adacanon.points.grouping import Balls
+from adacanon.points.grouping import Balls, balls
 from adacanon.points.head import check_batch, classification_head
 from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import checked_rows
+from adacanon.takes import in_order, several, share, takes, whole
 
 LEVELS = (Balls(512, 0.2, 32), Balls(128, 0.4, 64))
 """Of the reference, for 1024 points."""
@@ -84,6 +85,7 @@ class PointNet2(nn.Module):
         2017.
     """
 
+    @takes(classes=whole(1), levels=balls, last=several(1), head=several(1), dropout=share)
     def __init__(
         self,
         classes: int,
@@ -95,6 +97,9 @@ class PointNet2(nn.Module):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
+        widths = [
+            several(1)("PointNet2", "widths", width) for width in in_order("PointNet2", "widths", widths, what="widths")
+        ]
         if not levels or len(levels) != len(widths) or not all([*widths, last]):
             raise InputError(
                 f"PointNet2 needs layers for every level, got {len(levels)} levels, widths={widths} and last={last}"

@@ -9,8 +9,8 @@ from numbers import Real
 import torch
 from torch import Tensor
 
+from adacanon.arguments import set_whole_numbers
 from adacanon.core.answers import Kind
-from adacanon.core.arguments import set_whole_numbers
 from adacanon.core.family import Searches
 from adacanon.core.pictures import UNCHANGED
 from adacanon.errors import InputError
@@ -233,7 +233,7 @@ def unit_vector(axis: Axis) -> Axis:
         >>> unit_vector((0, 0, 1e-200))
         (0.0, 0.0, 1.0)
     """
-    numbers = tuple(axis) if isinstance(axis, Iterable) else ()
+    numbers = tuple(axis) if isinstance(axis, Iterable) and getattr(axis, "ndim", 1) == 1 else ()
     largest = max(map(abs, numbers)) if len(numbers) == 3 and all(isinstance(n, Real) for n in numbers) else 0.0
     if not (0 < largest < math.inf):
         raise InputError(f"An axis is a direction of three finite numbers, not all zero, got {axis!r}")

@@ -7,10 +7,11 @@ from torch import Tensor, nn
 
 from adacanon.errors import InputError
 from adacanon.points.edges import group_maximum
-from adacanon.points.grouping import Balls, Groups
+from adacanon.points.grouping import Balls, Groups, balls
 from adacanon.points.head import check_batch, classification_head
 from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import checked_rows
+from adacanon.takes import several, share, takes, whole
 
 LEVELS = (Balls(512, 0.23, 48), Balls(128, 0.32, 64))
 """Of the reference's code, for 1024 points."""
@@ -92,6 +93,7 @@ class RSCNN(nn.Module):
         Liu, Fan, Xiang & Pan, "Relation-Shape Convolutional Neural Network for Point Cloud Analysis", CVPR 2019.
     """
 
+    @takes(classes=whole(1), levels=balls, widths=several(1), head=several(1), dropout=share)
     def __init__(
         self,
         classes: int,

@@ -14,6 +14,7 @@ from adacanon.points.edges import folded_edges, group_maximum
 from adacanon.points.head import check_batch
 from adacanon.points.normalized_linear import NormalizedLinear
 from adacanon.points.rows import Rows, checked_rows
+from adacanon.takes import several, share, takes, whole
 
 PARTS, CATEGORIES = 50, 16
 """Of the ShapeNet part benchmark."""
@@ -49,6 +50,8 @@ class PointHead(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        if not widths:
+            raise InputError("The head of a segmentation needs at least one layer, got head=(). Hint: (256, 128)")
         self.sizes, self.slope = (of_cloud, of_point), slope
         self.first, self.norm = nn.Linear(of_cloud + of_point, widths[0], bias=False), nn.BatchNorm1d(widths[0])
         layers = (NormalizedLinear(a, b, fold_batches=False) for a, b in pairwise(widths))
@@ -125,6 +128,7 @@ class PointNetSegmentation(PartSegmentation):
         Qi, Su, Mo & Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and Segmentation", CVPR 2017.
     """
 
+    @takes(parts=whole(1), categories=whole(1), widths=several(1), head=several(1), dropout=share)
     def __init__(
         self,
         parts: int = PARTS,
@@ -201,6 +205,15 @@ class DGCNNSegmentation(PartSegmentation):
         Wang, Sun, Liu, Sarma, Bronstein & Solomon, "Dynamic Graph CNN for Learning on Point Clouds", TOG 2019.
     """
 
+    @takes(
+        parts=whole(1),
+        categories=whole(1),
+        k=whole(),
+        width=whole(1),
+        aggregation=whole(1),
+        head=several(1),
+        dropout=share,
+    )
     def __init__(
         self,
         parts: int = PARTS,

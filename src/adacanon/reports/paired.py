@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from adacanon.reports.pages import render
 from adacanon.reports.render import NOTHING, Line, markdown_lines
-from adacanon.reports.summary import Record
+from adacanon.reports.summary import Record, figure_of
 
 HOW_TO_READ = (
     "Mean of the differences over the splits that both rows have, with its standard error. It tells the chance of "
@@ -110,7 +110,7 @@ def comparison_html(comparison: Comparison) -> str:
 def _figures(records: Sequence[Record], metric: str) -> Figures:
     found: Figures = {}
     for record in records:
-        found.setdefault((record["row"], record["column"]), {})[record["split"]] = record["metrics"][metric]
+        found.setdefault((record["row"], record["column"]), {})[record["split"]] = figure_of(record["metrics"], metric)
     return found
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adacanon.errors import DataError
+
 Record = Mapping[str, Any]
 """A line of a file of records, see ``training.records``."""
 
@@ -98,11 +100,22 @@ def summarise(
     cells: dict[str, dict[str, Cell]] = {}
     for (row, column), count in expected.items():
         metrics = [r["metrics"] for r in records if (r["row"], r["column"]) == (row, column)]
-        further = tuple(_mean([m[name] for m in metrics if name in m]) for name, _ in extra_metrics)
-        cell = _cell([m[metric] for m in metrics], count, published.get(row, {}).get(column), further, comparable)
-        cells.setdefault(row, {})[column] = cell
-    hours = sum(r["seconds"] for r in records) / 3600
+        further = tuple(_mean([figure_of(m, name) for m in metrics if name in m]) for name, _ in extra_metrics)
+        values, paper = [figure_of(m, metric) for m in metrics], published.get(row, {}).get(column)
+        cells.setdefault(row, {})[column] = _cell(values, count, paper, further, comparable)
+    hours = sum(figure_of(r, "seconds") for r in records) / 3600
     return Summary(title, cells, hours, notes, tuple(heading for _, heading in extra_metrics))
+
+
+def figure_of(metrics: Mapping[str, Any], name: str) -> float:
+    """One of the figures of a record, a finite number."""
+    value = metrics.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise DataError(
+            f"A record must hold {name!r} as a finite number, got {value!r} among "
+            f"{', '.join(metrics) or 'none'}. Hint: restore the file of records from git, or remove the line"
+        )
+    return value
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adacanon.errors import AdacanonError, ScoreError
+from adacanon.errors import AdacanonError, DataError, ScoreError
 from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.loop import TrainingControl
 from adacanon.training.records import Record, read_records, versions
@@ -130,12 +130,29 @@ def checkpoint_of(run: Run, folder: Path) -> Path:
 
 def missing(runs: list[Run], file: Path) -> list[Run]:
     """The runs that have no record yet."""
-    done = {record.get("key") for record in read_records(file)}
+    done = {_key_of(record) for record in read_records(file)}
     return [run for run in runs if run.key not in done]
 
 
 def relevant(runs: list[Run], file: Path) -> list[Record]:
     """The records of these runs and no others, one each."""
-    keys = {run.key for run in runs}
-    found = {record.get("key"): record for record in read_records(file)}
-    return [record for key, record in found.items() if key in keys]
+    by_key: dict[Any, Run] = {run.key: run for run in runs}
+    found = {_key_of(record): record for record in read_records(file)}
+    return [_checked(file, record, by_key[key]) for key, record in found.items() if key in by_key]
+
+
+def _checked(file: Path, record: Record, run: Run) -> Record:
+    """The record of a run: whoever edits a file by hand must not move figures to another row."""
+    fits = (record.get("row"), record.get("column"), record.get("split")) == (run.row, run.column, run.split)
+    if not fits or not isinstance(record.get("metrics"), dict):
+        raise DataError(
+            f"{file}: the record {run.key} must name {run.row}, {run.column} and split {run.split}, and hold metrics, "
+            f"got {json.dumps(record)[:120]}... Hint: restore the file from git, or remove the line"
+        )
+    return record
+
+
+def _key_of(record: Record) -> str | None:
+    """The key, where there is one: a list or an object is none."""
+    key = record.get("key")
+    return key if isinstance(key, str) else None

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import real_number, whole_number
+from adacanon.arguments import real_number, whole_number
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ShapeError
+from adacanon.takes import in_order
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Box(Space):
     neutral: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        for corner in ("low", "high", *(("neutral",) if self.neutral is not None else ())):
+            object.__setattr__(self, corner, in_order("Box", corner, getattr(self, corner), what="numbers"))
         if not self.low or len(self.low) != len(self.high) or (self.neutral and len(self.neutral) != len(self.low)):
             raise ShapeError(
                 f"A box needs corners of one length, got low={self.low}, high={self.high}, neutral={self.neutral}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import set_whole_numbers
+from adacanon.arguments import set_whole_numbers
 from adacanon.core.space import Space
 from adacanon.errors import InputError
 
@@ -22,7 +22,7 @@ class Finite(Space):
     size: int
 
     def __post_init__(self) -> None:
-        set_whole_numbers(self, "size", least=1)
+        set_whole_numbers(self, "size", least=1, most=2**53)
 
     @property
     def diameter(self) -> float:

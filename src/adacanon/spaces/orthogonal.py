@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import MOST, flag, whole_number
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ShapeError
 
@@ -33,17 +33,18 @@ class Orthogonal(Space):
     def __init__(self, size: int | Tensor, *, columns: int | None = None, proper: bool = False) -> None:
         self.size = size if isinstance(size, Tensor) else whole_number("Orthogonal", "size", size, least=0)
         self.columns = None if columns is None else whole_number("Orthogonal", "columns", columns, least=1)
-        self.proper = proper
+        self.proper = flag("Orthogonal", "proper", proper)
         sizes = self._sizes()
         if isinstance(size, Tensor) and size.dim() == 0:
             raise InputError("Orthogonal expects an int or sizes of shape (members,), got shape (). Hint: int(size)")
-        if sizes.dim() > 1 or sizes.numel() == 0 or int(sizes.min()) < 0:
-            raise InputError(f"Orthogonal needs at least one size, and none below 0, got {size}")
-        self.width = columns or max(1, int(sizes.max()))
+        whole = not sizes.is_floating_point() and not sizes.is_complex() and sizes.dtype != torch.bool
+        if sizes.dim() > 1 or sizes.numel() == 0 or not whole or not 0 <= int(sizes.min()) <= int(sizes.max()) <= MOST:
+            raise InputError(f"Orthogonal needs at least one size, whole numbers and none below 0, got {size}")
+        self.width = self.columns or max(1, int(sizes.max()))
         self.height = max(int(sizes.max()), self.width)
-        if isinstance(size, int) and columns is not None and columns > size:
+        if isinstance(self.size, int) and self.columns is not None and self.columns > self.size:
             raise InputError(f"Frames in dimension {size} have at most {size} columns, got columns={columns}")
-        if proper and columns is not None and bool((sizes <= columns).any()):
+        if self.proper and self.columns is not None:
             raise InputError("Frames with fewer columns than n are proper already. Hint: leave out columns, or proper")
 
     def __repr__(self) -> str:

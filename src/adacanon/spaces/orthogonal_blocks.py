@@ -216,8 +216,9 @@ def forget_draws() -> None:
 
 
 def _by_svd(u: Tensor, must: Tensor) -> Tensor:
-    left, values, right = torch.linalg.svd(u, full_matrices=False)
-    return (left * torch.where(must, 1.0, values.clamp(max=1)).unsqueeze(-2)) @ right
+    wide = u.float() if u.dtype in (torch.float16, torch.bfloat16) else u  # narrower ones have no decomposition
+    left, values, right = torch.linalg.svd(wide, full_matrices=False)
+    return ((left * torch.where(must, 1.0, values.clamp(max=1)).unsqueeze(-2)) @ right).to(u.dtype)
 
 
 def _two_rows_to_set(u: Tensor, must: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from adacanon.core.pytree import Tree, batch_size, map_tensors, take, tensors
 from adacanon.core.space import Space, candidates
-from adacanon.errors import ShapeError
+from adacanon.errors import InputError, ShapeError
 from adacanon.spaces.finite import Finite
 
 
@@ -24,6 +24,10 @@ class Product(Space):
     """
 
     def __init__(self, *factors: Space) -> None:
+        if not all(isinstance(factor, Space) for factor in factors):
+            raise InputError(
+                f"A product takes spaces, got {', '.join(map(repr, factors))}. Hint: Product(Circle(), Finite(2))"
+            )
         sizes = {space.members for space in factors} - {None}
         if not factors or len(sizes) > 1:
             raise ShapeError(f"A product needs factors for one batch, got batches of {sorted(sizes)}")  # type: ignore[type-var]

@@ -8,9 +8,10 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.core.space import Space
 from adacanon.errors import ShapeError, UnknownNameError
+from adacanon.takes import takes, text, whole
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def quaternion_to_matrix(quaternions: Tensor) -> Tensor:
     return roma.unitquat_to_rotmat(quaternions / quaternions.norm(dim=-1, keepdim=True))
 
 
+@takes(count=whole(1))
 def super_fibonacci(count: int) -> Tensor:
     r"""An evenly spread set of any size on SO(3): two spirals with irrational slopes
     :math:`\phi = \sqrt2` and :math:`\psi \approx 1.5338` on the sphere of unit quaternions.
@@ -101,6 +103,7 @@ def _spiral(index: Tensor, count: int) -> Tensor:
     )
 
 
+@takes(solid=text)
 def rotation_group(solid: str) -> Tensor:
     """The rotations of a platonic solid: ``"tetrahedron"`` (12), ``"cube"`` (24) or ``"icosahedron"`` (60).
 

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, StepLR
 
+from adacanon.arguments import set_flags, set_real_numbers, set_whole_numbers
 from adacanon.errors import InputError
 
 
@@ -47,6 +48,12 @@ class Schedule:
     temperature_rate: float | None = None
 
     def __post_init__(self) -> None:
+        set_whole_numbers(self, "epochs", least=0)
+        set_whole_numbers(self, "batch", least=1)
+        set_whole_numbers(self, "patience", "halved_every", least=0, optional=True)
+        set_flags(self, "cosine")
+        set_real_numbers(self, "learning_rate", "weight_decay", "last_rate", least=0.0)
+        set_real_numbers(self, *(name for name in ("momentum", "temperature_rate") if getattr(self, name) is not None))
         if self.cosine and self.halved_every:
             raise InputError(
                 f"A learning rate falls along a cosine or is halved, got cosine=True and halved_every="

@@ -1,0 +1,1 @@
+"""A seeded campaign of wrong inputs, damaged files, mistaken commands and broken states: ``make fuzz``."""

@@ -1,0 +1,105 @@
+"""The mutants of a file: its syntax tree with one place changed."""
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+COMPARISONS: dict[type, type] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+ARITHMETIC: dict[type, type] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed file, and in words what was changed where."""
+
+    line: int
+    words: str
+    source: str
+
+
+def mutants(source: str) -> Iterator[Mutant]:
+    """All mutants of a source; annotations, messages of errors and docstrings are left alone.
+
+    Example:
+        >>> [mutant.words for mutant in mutants("def f(x):\\n    return x + 1")]
+        ['x + 1 -> x - 1', '1 -> 2']
+    """
+    tree = ast.parse(source)
+    for number, node in enumerate(_places(tree)):
+        for way in range(_ways(node)):
+            changed = copy.deepcopy(tree)
+            place = list(_places(changed))[number]
+            before = ast.unparse(place)
+            _change(place, way)
+            yield Mutant(getattr(node, "lineno", 0), f"{before} -> {ast.unparse(place)}", ast.unparse(changed))
+
+
+def _places(tree: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that can be changed, in a stable order."""
+    if isinstance(tree, ast.Raise | ast.AnnAssign | ast.JoinedStr | ast.Import | ast.ImportFrom):
+        return
+    if _ways(tree):
+        yield tree
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list", "bases", "type_params"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _places(child)
+
+
+def _ways(node: ast.AST) -> int:
+    if isinstance(node, ast.Compare):
+        return int(len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS)
+    if isinstance(node, ast.BinOp):
+        return int(type(node.op) in ARITHMETIC and not _is_text(node.left))
+    if isinstance(node, ast.BoolOp | ast.If | ast.IfExp):
+        return 1
+    if isinstance(node, ast.UnaryOp):
+        return int(isinstance(node.op, ast.Not | ast.USub))
+    if isinstance(node, ast.Constant):
+        return int(isinstance(node.value, bool | int | float))
+    return 0
+
+
+def _change(node: ast.AST, way: int) -> None:
+    if isinstance(node, ast.Compare):
+        node.ops = [COMPARISONS[type(node.ops[0])]()]
+    elif isinstance(node, ast.BinOp):
+        node.op = ARITHMETIC[type(node.op)]()
+    elif isinstance(node, ast.BoolOp):
+        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    elif isinstance(node, ast.If | ast.IfExp):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.UnaryOp):
+        node.op = ast.UAdd() if isinstance(node.op, ast.USub) else node.op
+        if isinstance(node.op, ast.Not):
+            node.operand = ast.UnaryOp(ast.Not(), node.operand)
+    elif isinstance(node, ast.Constant):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1  # type: ignore[operator]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

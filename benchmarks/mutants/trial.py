@@ -1,0 +1,63 @@
+"""Run tests against a mutant, in a fork of a process that has imported torch."""
+
+import importlib.abc
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+ROOT = Path(__file__).parents[2]
+Fate = Literal["killed", "survived"]
+
+
+class OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives the changed source when its module is imported."""
+
+    def __init__(self, file: str, source: str) -> None:
+        self.path, self.source = ROOT / "src" / file, source
+        self.name = file.removesuffix(".py").replace("/", ".")
+
+    def find_spec(self, fullname: str, path: object, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname != self.name:
+            return None
+        return importlib.util.spec_from_file_location(fullname, self.path, loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self.source, str(self.path), "exec"), module.__dict__)
+
+
+def fate(file: str, source: str, tests: Sequence[str], *, seconds: float) -> Fate:
+    """Killed if a test fails or the time is over."""
+    child = os.fork()
+    if child == 0:
+        _run(file, source, tests)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "killed"
+
+
+def _run(file: str, source: str, tests: Sequence[str]) -> None:
+    """In the child: never returns."""
+    code = 3
+    try:
+        import pytest
+
+        sys.meta_path.insert(0, OneModule(file, source))
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(quiet, stream)
+        code = int(pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:doctest", *tests]))
+    finally:
+        os._exit(code)
