@@ -11,7 +11,7 @@ from adacanon.core.answers import Kind, check_outputs
 from adacanon.core.evaluation import Evaluation, FusedEvaluation, PlainEvaluation
 from adacanon.core.family import Family
 from adacanon.core.precision import fused_in_precision, in_precision, reduced_precision
-from adacanon.core.prior import Prior
+from adacanon.core.prior import ClassScore, Prior
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, owners, row_numel, tensors
 from adacanon.core.space import Space
 from adacanon.errors import ScoreError, SpaceError
@@ -20,6 +20,9 @@ AUTOMATIC_CHUNK_NUMBERS = 2**14
 """An automatic chunk holds this many input numbers, twice as many in reduced precision: what the layers make of them
 then stays in the cache.
 """
+
+RANKER_CHUNKS = 4
+"""Automatic chunks that a ranker takes at a time: its layers are narrow, and so is what they make of a chunk."""
 
 
 class Landscape:
@@ -194,6 +197,22 @@ class Landscape:
             raise
         self._count(landscape.pairs_evaluated * self.share(size))
 
+    def ranked_by(self, ranker: Callable[[Tree], Tensor], points: Tree, *, size: int | None, cost: float) -> Tensor:
+        """What another network (forms) -> (pairs, forms) says of candidates (count, batch, *point): its outputs
+        (count, batch, forms).
+
+        Args:
+            ranker: in evaluation mode.
+            size: of the coarse views that it sees; None for the inputs themselves.
+            cost: of one evaluation, as a share of one of the network itself; by it they are counted.
+        """
+        view = self.g if size is None else self._view(size)
+        numbers = RANKER_CHUNKS * AUTOMATIC_CHUNK_NUMBERS
+        own = Landscape(ranker, self.family, ClassScore(), view, numbers=numbers, learning=False)
+        values = own(points)
+        self._count(cost * own.pairs_evaluated)
+        return values
+
     @contextmanager
     def low_precision(self) -> Iterator["Landscape"]:
         """The same landscape in reduced precision where the hardware has it: enough to rank candidates."""
@@ -226,7 +245,10 @@ class Landscape:
         if size not in self._views:
             view = self.family.coarse(self.g, size)
             if view is None:
-                raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
+                raise SpaceError(
+                    f"{self.family!r} has no coarse views. "
+                    "Hint: search without CoarseToFine; a Ranker sees whole inputs with size=None"
+                )
             self._views[size] = view
         return self._views[size]
 

@@ -1,0 +1,129 @@
+"""Trained networks for ``benchmarks.searches.cascade``: small trainings, kept in the cache folder.
+
+Shapes and digits of three kinds: those that a network is trained on, and a ranker after it; further training samples,
+on which settings of the cascade were chosen; and test samples, which are only reported on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.core import Canonicalized, Maximizer, Objective
+from adacanon.experiments.clouds.rotated_clouds import modelnet, rotated_clouds
+from adacanon.experiments.images.rotated_digits import FAMILY, SmallCNN, mnist, randomly_rotated
+from adacanon.folders import cache_folder
+from adacanon.maximizers import AnchoredSearch, Calibration, CoarseToFine, GridSearch, RandomSearch
+from adacanon.points import DGCNN, PointNet, Rotations
+from adacanon.runs.run import Run
+from adacanon.training.learner import Learner, looked_up
+from adacanon.training.loop import DataSplit, TrainingControl, train
+from adacanon.training.schedule import Schedule
+
+ANGLES = 48
+EVERY = 4
+"""Of the training samples, one in so many trains the network; the next one of each group is for settings."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained model with its full search, and samples.
+
+    Attributes:
+        samples: with labels beside them.
+        split: what it was trained on, what settings are chosen on, and what is reported.
+        turned: the same samples in other poses.
+    """
+
+    model: Canonicalized
+    samples: Tensor
+    labels: Tensor
+    split: DataSplit
+    turned: Callable[[Tensor], Tensor]
+
+
+def clouds_of(
+    network: nn.Module, name: str, *, classes: int, points: int, epochs: int, batch: int = 32, rate: float = 1e-3
+) -> Subject:
+    """A network under the 24 rotations into principal axes. It is trained with cross-entropy on two forms of a cloud,
+    which are found on views of 64 points.
+    """
+    data = rotated_clouds(modelnet(classes, points), seed=0, fixed=True)
+    every = AnchoredSearch(24)
+    on_views = CoarseToFine(
+        every, 64, contenders=0, pilot=False, low_precision=False, calibration=Calibration(inputs=4)
+    )
+    model = Canonicalized(network, Rotations(), every, training_search=on_views)
+    settings = {"classes": classes, "points": points, "epochs": epochs, "batch": batch, "learning_rate": rate}
+    split = _split(data.split)
+    _train(model, name, settings, data.points, data.labels, split, forms=2.0)
+    return Subject(model.eval(), data.points, data.labels, split, lambda clouds: _turned(clouds))
+
+
+def digits(*, epochs: int = 4) -> Subject:
+    """A small network under 48 angles, trained on upright digits with 12 random angles."""
+    data = mnist()
+    train_images, test = (FAMILY.prepare(part.scaled()) for part in (data.train, data.test))
+    images = torch.cat([train_images, randomly_rotated(test, torch.Generator().manual_seed(0))])
+    labels = torch.cat([data.train.labels, data.test.labels])
+    index, first = torch.arange(len(images)), len(train_images)
+    held = index[:first] % 6 == 1
+    split = DataSplit(index[:first][~held], index[:first][held], index[first:])
+    model = Canonicalized(
+        _seeded(lambda: SmallCNN(10)), FAMILY, GridSearch(ANGLES), training_search=RandomSearch(12)
+    )
+    settings = {"epochs": epochs, "batch": 64, "learning_rate": 2e-3}
+    _train(model, "AC-CNN", settings, images, labels, split, forms=2.0)
+    generator = torch.Generator().manual_seed(1)
+    return Subject(model.eval(), images, labels, split, lambda some: randomly_rotated(some, generator))
+
+
+def pointnet(*, classes: int = 40, points: int = 1024, epochs: int = 8) -> Subject:
+    return clouds_of(_seeded(lambda: PointNet(classes)), "AC-PointNet", classes=classes, points=points, epochs=epochs)
+
+
+def dgcnn(*, classes: int = 10, points: int = 128, epochs: int = 6, k: int = 10) -> Subject:
+    network = _seeded(lambda: DGCNN(classes, k=k))
+    return clouds_of(network, "AC-DGCNN", classes=classes, points=points, epochs=epochs)
+
+
+def _train(
+    model: Canonicalized,
+    name: str,
+    settings: dict[str, float],
+    samples: Tensor,
+    labels: Tensor,
+    split: DataSplit,
+    *,
+    forms: float,
+) -> None:
+    """A training that was interrupted goes on; nothing is chosen by it."""
+    run = Run.of("cascade", name, "benchmarks", 0, settings)
+    path = cache_folder() / "benchmarks" / f"{run.key}.pt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    learner = Learner(model, labels, looked_up(samples), objective=Objective(model, forms=forms))
+    control = TrainingControl(path, on_epoch=lambda epoch, loss: print(f"  {name}, epoch {epoch}: {loss:.3f}", flush=True))
+    nothing = DataSplit(split.train, split.train[:0], split.train[:0])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        schedule = Schedule.of(settings, cosine=True)
+        train(learner, nothing, schedule, generator=torch.Generator().manual_seed(0), control=control)
+
+
+def _split(whole: DataSplit) -> DataSplit:
+    group = torch.arange(len(whole.train)) % EVERY
+    return DataSplit(whole.train[group == 0], whole.train[group == 1], whole.test)
+
+
+def _turned(clouds: Tensor) -> Tensor:
+    from adacanon.spaces import SO3
+
+    poses = SO3().sample(len(clouds), generator=torch.Generator().manual_seed(7))
+    return clouds @ poses.to(clouds).mT
+
+
+def _seeded(make: Callable[[], nn.Module]) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return make()

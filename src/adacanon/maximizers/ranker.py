@@ -1,0 +1,89 @@
+"""A light network that says in advance what the network itself would say of a candidate."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from adacanon.core.arguments import real_number, whole_number
+from adacanon.core.evaluation_mode import in_evaluation_mode
+from adacanon.core.landscape import Landscape
+from adacanon.core.pytree import Tree
+from adacanon.errors import InputError, ShapeError
+
+
+class Ranker(nn.Module):
+    r"""Estimates :math:`\hat v_d(u) = m_d + s_d\, r_d(\kappa_u(c(g)))` of the values
+    :math:`v_d(u) = h_d(f_d(\kappa_u(g)))`, with a light network r on coarse views c(g).
+
+    Because a view moves with its input, the estimate of an anchored candidate does not depend on the pose of the input.
+    Numbers :math:`m_d` and :math:`s_d` are mean and spread of the values that it has learned from.
+
+    Families make one of their own (:meth:`~adacanon.core.family.Family.ranker`), :func:`~adacanon.distil` trains it,
+    and it is saved with the model.
+
+    Args:
+        network: from forms of the view to (pairs, outputs).
+        outputs: numbers per candidate: one per class, or a single one for a prior with one shared form.
+        size: points or pixels of the view; None for the inputs themselves.
+        cost: of an evaluation, as a share of one of the network itself; :func:`~adacanon.distil` counts it.
+
+    Example:
+        >>> from adacanon.points import Rotations
+        >>> Rotations().ranker(torch.randn(1, 1024, 3), outputs=10).size
+        128
+        >>> Ranker(nn.Sequential(nn.Flatten(), nn.Linear(12, 3)), outputs=3).size is None
+        True
+    """
+
+    mean: Tensor
+    spread: Tensor
+    cost: Tensor
+    steps: Tensor
+
+    def __init__(self, network: nn.Module, outputs: int, *, size: int | None = None, cost: float = 0.1) -> None:
+        super().__init__()
+        if not isinstance(network, nn.Module):
+            raise InputError(f"A ranker is made of a torch module, got {network!r}. Hint: Ranker(PointNet(10), 10)")
+        self.network = network
+        self.outputs = whole_number("Ranker", "outputs", outputs, least=1, hint="the number of classes")
+        self.size = None if size is None else whole_number("Ranker", "size", size, least=1)
+        self.register_buffer("mean", torch.zeros(self.outputs))
+        self.register_buffer("spread", torch.ones(self.outputs))
+        self.register_buffer("cost", torch.tensor(real_number("Ranker", "cost", cost, least=0)))
+        self.register_buffer("steps", torch.tensor(0))
+
+    def extra_repr(self) -> str:
+        return f"outputs={self.outputs}, size={self.size}, cost={float(self.cost):.3g}, steps={int(self.steps)}"
+
+    def forward(self, forms: Tree) -> Tensor:
+        """Estimates (pairs, outputs) of forms of the view."""
+        raw = self.network(forms)
+        if raw.dim() != 2 or raw.shape[1] != self.outputs:
+            raise ShapeError(
+                f"A ranker for {self.outputs} outputs needs a network that gives (pairs, {self.outputs}), got "
+                f"{tuple(raw.shape)}. Hint: one number per class, or one in all for a prior with a shared form"
+            )
+        return self.mean + self.spread * raw
+
+    def estimates(self, landscape: Landscape, points: Tree) -> Tensor:
+        """Of candidates (count, batch, *point), (count, batch, outputs)."""
+        with in_evaluation_mode(self) as ranker:
+            return landscape.ranked_by(ranker, points, size=self.size, cost=float(self.cost))
+
+    def set_scale(self, values: Tensor) -> None:
+        """Take mean and spread from values (..., outputs); a value that is the same everywhere has spread one."""
+        flat = values.flatten(0, -2)
+        spread = flat.std(0, unbiased=False)
+        self.mean.copy_(flat.mean(0))
+        self.spread.copy_(torch.where(spread > 0, spread, 1.0))
+
+
+def check_ranker(owner: str, ranker: Any) -> Ranker:
+    """The ranker; anything else is refused."""
+    if not isinstance(ranker, Ranker):
+        raise InputError(
+            f"{owner} needs a Ranker, got {type(ranker).__name__}. "
+            "Hint: Ranker(network, outputs=10), or family.ranker(g, outputs=10)"
+        )
+    return ranker
