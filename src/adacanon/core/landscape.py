@@ -167,7 +167,7 @@ class Landscape:
 
     def share(self, size: int) -> float:
         """What an evaluation on coarse views of this size costs, as a share of one on the inputs themselves."""
-        return row_numel(self._view(size)) / row_numel(self.g)
+        return row_numel(self.view(size)) / row_numel(self.g)
 
     @contextmanager
     def coarse(self, size: int, *, low_precision: bool = True) -> Iterator["Landscape"]:
@@ -175,7 +175,7 @@ class Landscape:
 
         Its evaluations count by their share of a whole input.
         """
-        view = self._view(size)
+        view = self.view(size)
         dtype = reduced_precision(self.device.type) if low_precision else None
         network = in_precision(self.network, self.device.type, dtype)
         numbers = AUTOMATIC_CHUNK_NUMBERS if dtype is None else 2 * AUTOMATIC_CHUNK_NUMBERS
@@ -206,7 +206,7 @@ class Landscape:
             size: of the coarse views that it sees; None for the inputs themselves.
             cost: of one evaluation, as a share of one of the network itself; by it they are counted.
         """
-        view = self.g if size is None else self._view(size)
+        view = self.g if size is None else self.view(size)
         numbers = RANKER_CHUNKS * AUTOMATIC_CHUNK_NUMBERS
         own = Landscape(ranker, self.family, ClassScore(), view, numbers=numbers, learning=False)
         values = own(points)
@@ -241,7 +241,8 @@ class Landscape:
         if self.fused is not None:
             self._grid = FusedEvaluation(self.fused, self.prior, self._ranked, plain.chunk_size)
 
-    def _view(self, size: int) -> Tree:
+    def view(self, size: int) -> Tree:
+        """The coarse views of the inputs, of ``size`` points or pixels, made once."""
         if size not in self._views:
             view = self.family.coarse(self.g, size)
             if view is None:

@@ -58,7 +58,7 @@ class Cascade(Maximizer):
     finalists: int = 3
 
     def __post_init__(self) -> None:
-        check_finite(self.search)
+        check_finite("Cascade", self.search)
         check_ranker("Cascade", self.ranker)
         set_whole_numbers(self, "finalists", least=1)
 
@@ -132,11 +132,12 @@ def taken(tree: Tree, index: Tensor) -> Tree:
     return take(tree, index, torch.arange(index.shape[1], device=index.device))
 
 
-def check_finite(search: object) -> CandidateSearch:
+def check_finite(owner: str, search: object) -> CandidateSearch:
     """The search; one that climbs, or that has no set of candidates, is refused."""
-    owner = "Cascade"
     if isinstance(search, CandidateSearch) and getattr(search, "steps", 0):
-        raise InputError(f"{owner} needs a finite set of candidates, got {search!r}. Hint: the same search with steps=0")
+        raise InputError(
+            f"{owner} needs a finite set of candidates, got {search!r}. Hint: the same search with steps=0"
+        )
     if not isinstance(search, CandidateSearch):
         raise InputError(
             f"{owner} needs a search over a finite set of candidates, got {search!r}. "

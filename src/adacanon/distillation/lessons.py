@@ -1,0 +1,86 @@
+"""What a ranker learns from: views of inputs, candidates, and what the network says of them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from adacanon.core.canonicalized import Canonicalized
+from adacanon.core.landscape import Landscape
+from adacanon.core.pytree import Tree, map_tensors, take
+from adacanon.errors import InputError, ShapeError
+from adacanon.maximizers.cascade import check_finite, every_candidate
+from adacanon.maximizers.ranker import Ranker, check_ranker
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Views of some inputs, all candidates (candidates, batch, *point), and the network's values of these
+    (candidates, batch, forms).
+    """
+
+    view: Tree
+    points: Tree
+    values: Tensor
+
+    def of_inputs(self, index: Tensor) -> "Lesson":
+        """The same of some of the inputs."""
+        points = map_tensors(lambda leaf: leaf[:, index], self.points)
+        return Lesson(take(self.view, index), points, self.values[:, index])
+
+
+def lessons_of(
+    model: Canonicalized, batches: Iterable[Any], ranker: Ranker | None, tell: Callable[[int, int], None], total: int
+) -> tuple[Ranker, list[Lesson]]:
+    """The full search of a model on every batch, and the ranker that is to learn from it: the one given, or that of the
+    family. Its cost is counted on the first batch.
+    """
+    lessons: list[Lesson] = []
+    for number, batch in enumerate(batches, start=1):
+        g = model.prepare(batch)
+        with model.searching(g, None, None) as (search, landscape):
+            points = every_candidate(check_finite("distil", search), landscape, model.next_generator())
+            values = landscape(points)
+            if ranker is None or not lessons:
+                ranker = _chosen(ranker, landscape, g, values.shape[2])
+                ranker.cost.fill_(_relative_cost(ranker, landscape, points))
+            view = landscape.g if ranker.size is None else landscape.view(ranker.size)
+        lessons.append(Lesson(view, points, values))
+        tell(number, max(total, number))
+    if ranker is None:
+        raise InputError("distil needs batches of inputs, got none. Hint: a loader over the training set")
+    return ranker, lessons
+
+
+def _chosen(ranker: Ranker | None, landscape: Landscape, g: Tree, outputs: int) -> Ranker:
+    """The ranker that was given, or the family's."""
+    chosen = landscape.family.ranker(g, outputs) if ranker is None else ranker
+    if chosen is None:
+        raise InputError(
+            f"{landscape.family!r} has no ranker of its own for these inputs. "
+            f"Hint: distil(..., ranker=Ranker(network, outputs={outputs})) with a light network on forms"
+        )
+    checked = check_ranker("distil", chosen)
+    if checked.outputs != outputs:
+        raise ShapeError(
+            f"The network gives {outputs} values per candidate, the ranker estimates {checked.outputs}. "
+            f"Hint: a ranker with outputs={outputs}"
+        )
+    return checked
+
+
+def _relative_cost(ranker: Ranker, landscape: Landscape, points: Tree) -> float:
+    """Operations of the ranker for one form, as a share of those of the network; what the ranker says itself where
+    those of the network cannot be counted.
+    """
+    from torch.utils.flop_counter import FlopCounterMode
+
+    first = map_tensors(lambda leaf: leaf[:1], points)
+    counts = []
+    for run in (lambda: landscape(first), lambda: ranker.estimates(landscape, first)):
+        with FlopCounterMode(display=False) as counter:
+            run()
+        counts.append(counter.get_total_flops())
+    network, light = counts
+    return light / network if network else float(ranker.cost)
