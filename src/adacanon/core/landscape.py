@@ -209,7 +209,12 @@ class Landscape:
         view = self.g if size is None else self.view(size)
         numbers = RANKER_CHUNKS * AUTOMATIC_CHUNK_NUMBERS
         own = Landscape(ranker, self.family, ClassScore(), view, numbers=numbers, learning=False)
-        values = own(points)
+        try:
+            values = own(points)
+        except (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError) as error:
+            shape = tuple(tensors(view)[0].shape[1:])
+            error.add_note(f"It is the ranker that was called here, on inputs or views of shape {shape}, size={size}")
+            raise
         self._count(cost * own.pairs_evaluated)
         return values
 

@@ -48,6 +48,7 @@ def learn(
             optimizer.step()
             rates.step()
             tell(step, steps)
+    optimizer.zero_grad()
     ranker.steps += steps
     ranker.eval().requires_grad_(False)
 

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from adacanon.core.canonicalized import Canonicalized
+from adacanon.core.evaluation_mode import in_evaluation_mode
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, map_tensors, take
 from adacanon.errors import InputError, ShapeError
@@ -71,16 +72,21 @@ def _chosen(ranker: Ranker | None, landscape: Landscape, g: Tree, outputs: int) 
 
 
 def _relative_cost(ranker: Ranker, landscape: Landscape, points: Tree) -> float:
-    """Operations of the ranker for one form, as a share of those of the network; what the ranker says itself where
-    those of the network cannot be counted.
+    """Operations of the ranker for a form of every input, as a share of those of the network; what the ranker says
+    itself where those of the network cannot be counted. Transformations are not counted.
     """
+    u, owner = map_tensors(lambda leaf: leaf[0], points), torch.arange(landscape.batch, device=landscape.device)
+    view = landscape.g if ranker.size is None else landscape.view(ranker.size)
+    with in_evaluation_mode(ranker) as light:
+        few = _operations(light, landscape.family.transform(view, u, owner))
+    many = _operations(landscape.network, landscape.family.transform(landscape.g, u, owner))
+    return few / many if many else float(ranker.cost)
+
+
+def _operations(network: Callable[[Tree], Tensor], forms: Tree) -> int:
+    """Products of matrices and convolutions in one pass."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    first = map_tensors(lambda leaf: leaf[:1], points)
-    counts = []
-    for run in (lambda: landscape(first), lambda: ranker.estimates(landscape, first)):
-        with FlopCounterMode(display=False) as counter:
-            run()
-        counts.append(counter.get_total_flops())
-    network, light = counts
-    return light / network if network else float(ranker.cost)
+    with FlopCounterMode(display=False) as counter:
+        network(forms)
+    return counter.get_total_flops()
