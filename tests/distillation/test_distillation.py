@@ -155,7 +155,7 @@ def test_what_cannot_be_distilled_is_refused() -> None:
     batches = some_clouds(8).split(4)
     with pytest.raises(InputError, match="takes a Canonicalized model, got MaxNetwork"):
         distil(MaxNetwork(), batches)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="finite set of candidates.*Hint"):
+    with pytest.raises(InputError, match=r"finite set of candidates.*Hint"):
         distil(Canonicalized(MaxNetwork(), Rotations(), SampleAndRefine(4)), batches)
     with pytest.raises(InputError, match="at least two batches"):
         distil(full_model(), batches[:1], ranker=small_ranker(CLASSES), show=False)

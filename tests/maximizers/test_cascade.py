@@ -241,7 +241,7 @@ def test_the_ranker_is_saved_with_the_model() -> None:
     "search", [SampleAndRefine(8), AnchoredSearch(24, steps=2), WeightedAnchors()], ids=lambda search: repr(search)
 )
 def test_a_search_that_has_no_finite_set_of_candidates_is_refused(search: Maximizer) -> None:
-    with pytest.raises(InputError, match="finite set of candidates.*Hint"):
+    with pytest.raises(InputError, match=r"finite set of candidates.*Hint"):
         Cascade(search, small_ranker(CLASSES))
 
 
@@ -260,7 +260,7 @@ def test_a_ranker_of_the_wrong_shape_is_refused() -> None:
 
 def test_views_of_a_family_that_has_none_are_refused() -> None:
     model = Canonicalized(cloud_network(), Mirror(), Cascade(GridSearch(), small_ranker(3, size=2), finalists=1)).eval()
-    with pytest.raises(SpaceError, match="no coarse views.*size=None"):
+    with pytest.raises(SpaceError, match=r"no coarse views.*size=None"):
         model(clouds())
 
 
