@@ -79,9 +79,9 @@ def digits(*, epochs: int = 2) -> Subject:
     return Subject(model.eval(), images, labels, split, lambda some: randomly_rotated(some, generator))
 
 
-def pointnet(*, points: int = 1024, few: int = 256, epochs: int = 8) -> Subject:
+def pointnet(*, points: int = 1024, few: int = 256, epochs: int = 8, last: int = 1) -> Subject:
     """PointNet of the published size on ModelNet40: most epochs on some of the points, the last one on all."""
-    stages = ((few, epochs, 1e-3), (points, 1, 3e-4))
+    stages = ((few, epochs, 1e-3), (points, last, 3e-4))
     return clouds_of(_seeded(lambda: PointNet(40)), "AC-PointNet", classes=40, stages=stages)
 
 
