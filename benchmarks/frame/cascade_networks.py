@@ -25,7 +25,7 @@ from adacanon.training.schedule import Schedule
 
 ANGLES = 48
 EVERY = 4
-"""Of the training samples, one in so many trains the network; the next one of each group is for settings."""
+"""Of the training shapes, one in so many trains the network; the next one of each group is for settings."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,14 @@ def clouds_of(network: nn.Module, name: str, *, classes: int, stages: Sequence[t
     return Subject(model.eval(), data.points, data.labels, split, _turned)
 
 
-def digits(*, epochs: int = 2) -> Subject:
+def digits(*, epochs: int = 1) -> Subject:
     """A small network under 48 angles, trained on upright digits with 12 random angles."""
     data = mnist()
     train_images, test = (FAMILY.prepare(part.scaled()) for part in (data.train, data.test))
     images = torch.cat([train_images, randomly_rotated(test, torch.Generator().manual_seed(0))])
     labels = torch.cat([data.train.labels, data.test.labels])
     index, first = torch.arange(len(images)), len(train_images)
-    held = index[:first] % 6 == 1
-    split = DataSplit(index[:first][~held], index[:first][held], index[first:])
+    split = _split(DataSplit(index[:first], index[:0], index[first:]), every=2)
     model = Canonicalized(_seeded(lambda: SmallCNN(10)), FAMILY, GridSearch(ANGLES), training_search=RandomSearch(12))
     _train(model, "AC-CNN", {"epochs": epochs}, Schedule(epochs, 64, 2e-3, cosine=True), images, labels, split)
     generator = torch.Generator().manual_seed(1)
@@ -85,7 +84,7 @@ def pointnet(*, points: int = 1024, few: int = 256, epochs: int = 8, last: int =
     return clouds_of(_seeded(lambda: PointNet(40)), "AC-PointNet", classes=40, stages=stages)
 
 
-def dgcnn(*, points: int = 128, epochs: int = 5, k: int = 10) -> Subject:
+def dgcnn(*, points: int = 128, epochs: int = 3, k: int = 10) -> Subject:
     """DGCNN of the published size on ModelNet10."""
     network = _seeded(lambda: DGCNN(10, k=k))
     return clouds_of(network, "AC-DGCNN", classes=10, stages=((points, epochs, 1e-3),))
@@ -114,8 +113,8 @@ def _train(
         train(learner, nothing, schedule, generator=torch.Generator().manual_seed(0), control=control)
 
 
-def _split(whole: DataSplit) -> DataSplit:
-    group = torch.arange(len(whole.train)) % EVERY
+def _split(whole: DataSplit, *, every: int = EVERY) -> DataSplit:
+    group = torch.arange(len(whole.train)) % every
     return DataSplit(whole.train[group == 0], whole.train[group == 1], whole.test)
 
 

@@ -46,7 +46,7 @@ class Case:
 
 
 CASES = {
-    FIRST: Case(cascade_networks.pointnet, 960, 3, {"points": 64, "few": 32, "epochs": 0, "last": 0}),
+    FIRST: Case(cascade_networks.pointnet, 1920, 3, {"points": 64, "few": 32, "epochs": 0, "last": 0}),
     "AC-DGCNN": Case(cascade_networks.dgcnn, 960, 4, {"points": 32, "epochs": 0, "k": 4}),
     "AC-CNN": Case(cascade_networks.digits, 1920, 5, {"epochs": 0}),
 }
@@ -74,7 +74,7 @@ def made(name: str, options: argparse.Namespace) -> tuple[Subject, Canonicalized
     learned = some(subject.split.train, options.learned or case.learned)
     settings = {"learned": len(learned), "steps": options.steps, "quick": options.quick}
     path = cache_folder() / "benchmarks" / f"ranker-{Run.of('cascade', name, 'ranker', 0, settings).key}.pt"
-    batches = [subject.samples[rows] for rows in learned.split(BATCH)]
+    batches = list(subject.turned(subject.samples[learned]).split(BATCH))
     kept = load_checkpoint(path)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options.seed)
@@ -84,7 +84,7 @@ def made(name: str, options: argparse.Namespace) -> tuple[Subject, Canonicalized
             save_checkpoint(path, {"model": found.model.state_dict()})
             return subject, found.model.eval()
         forms = subject.model(batches[0][:1]).shape[1]
-        ranker = subject.model.family.ranker(subject.model.prepare(batches[0]), forms)
+        ranker = subject.model.family.ranker(subject.model.prepare(batches[0]), forms, subject.model.network)
     model = with_search(subject.model, Cascade(subject.model.search, ranker, finalists=case.finalists))  # type: ignore[arg-type]
     model.load_state_dict(kept["model"])
     return subject, model.eval()
@@ -150,9 +150,9 @@ def parser() -> argparse.ArgumentParser:
     quick = {"inputs": 8, "learned": 64, "steps": 2, "repetitions": 1}
     parser = measure.section_options(__doc__ or "", quick=quick)
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
-    parser.add_argument("--inputs", type=int, default=617, help="that are reported on")
+    parser.add_argument("--inputs", type=int, default=400, help="that are reported on")
     parser.add_argument("--learned", type=int, default=None, help="inputs for the ranker, if not those of the case")
-    parser.add_argument("--steps", type=int, default=800, help="of the ranker's training")
+    parser.add_argument("--steps", type=int, default=500, help="of the ranker's training")
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--part", choices=("validation", "test"), default="test", help="settings: on validation")
     return parser

@@ -26,7 +26,7 @@ from adacanon.maximizers import Ranker
 from adacanon.points import PointNet, Rotations
 from adacanon.testing import assert_invariant
 from cases.coarse_cases import CLASSES, MaxNetwork
-from cases.networks import DenseNetwork, Mirror, cloud_network, clouds
+from cases.networks import DenseNetwork, Mirror, Spy, cloud_network, clouds
 from cases.rankers import RankingNetwork, small_ranker
 
 
@@ -128,6 +128,34 @@ def test_the_cost_of_a_ranker_is_counted_in_operations() -> None:
     assert found.measured.evaluations == pytest.approx(2 + 8 * 36 / 1500)
 
 
+def test_the_ranker_of_large_clouds_starts_as_a_copy_of_the_network_on_a_few_points() -> None:
+    torch.manual_seed(0)
+    g, network = torch.randn(2, 800, 3), PointNet(4).eval()
+    ranker = Rotations().ranker(g, 4, network).eval()
+    assert (ranker.size, ranker.scaled) == (25, True)
+    torch.testing.assert_close(ranker(g), network(g))
+    assert all(ours is not theirs for ours, theirs in zip(ranker.parameters(), network.parameters(), strict=True))
+    before = copy.deepcopy(network.state_dict())
+    model = Canonicalized(network, Rotations()).eval()
+    found = distil(model, g.repeat(2, 1, 1).split(2), steps=2, candidates=2, show=False)
+    assert float(found.model.search.ranker.cost) < 0.1
+    assert torch.equal(found.model.search.ranker.mean, torch.zeros(4))
+    for key, value in network.state_dict().items():
+        assert torch.equal(value, before[key]), key
+    drops = [module.p for module in found.model.search.ranker.modules() if isinstance(module, nn.Dropout)]
+    assert drops
+    assert set(drops) == {0.0}
+
+
+def test_the_network_is_asked_about_some_candidates_of_what_is_learned_from() -> None:
+    spy = Spy(MaxNetwork())
+    model = Canonicalized(spy, Rotations(), AnchoredSearch(24)).eval()
+    ranker = small_ranker(CLASSES)
+    distil(model, some_clouds(16).split(4), ranker=ranker, candidates=3, held_out=2, steps=1, show=False)
+    counting = 4  # a pass over the first batch, whose operations are counted
+    assert sum(spy.rows(gradients=False)) == 2 * 4 * 24 + 2 * 4 * 3 + counting
+
+
 def test_images_and_finite_families_are_distilled_alike() -> None:
     torch.manual_seed(0)
     images = torch.rand(12, 1, 20, 20)
@@ -142,7 +170,7 @@ def test_images_and_finite_families_are_distilled_alike() -> None:
 def test_one_shared_form_is_judged_by_the_chosen_candidate() -> None:
     model = Canonicalized(DenseNetwork(), Rotations(), AnchoredSearch(24), prior=NegativeEntropy()).eval()
     batches = list(clouds(12).split(6))
-    ranker, lessons = lessons_of(model, batches, small_ranker(1), lambda done, total: None, 2)
+    ranker, lessons = lessons_of(model, batches, small_ranker(1))
     agreements = measured(ranker, model, lessons, 3).agreements
     cascade = Canonicalized(DenseNetwork(), Rotations(), Cascade(AnchoredSearch(24), ranker), prior=NegativeEntropy())
     same = [

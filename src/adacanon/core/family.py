@@ -151,13 +151,14 @@ class Family(ABC):
         """
         return None
 
-    def ranker(self, g: Tree, outputs: int) -> nn.Module | None:
+    def ranker(self, g: Tree, outputs: int, network: Callable[[Tree], Tensor] | None = None) -> nn.Module | None:
         """A :class:`~adacanon.maximizers.Ranker`, a light network that orders candidates, not yet trained; None if the
         family has none for inputs like these.
 
         Args:
             g: a prepared batch of inputs.
             outputs: numbers that it gives for each form of a coarse view, one per class.
+            network: whose values it is to estimate; it may start from a copy of that.
         """
         return None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.canonicalized import Canonicalized
@@ -55,8 +56,9 @@ def distil(
     *,
     ranker: Ranker | None = None,
     finalists: int = 3,
+    candidates: int | None = 8,
     steps: int = 1000,
-    learning_rate: float = 3e-3,
+    learning_rate: float | None = None,
     held_out: int = 10,
     inputs: Callable[[Any], Any] | None = None,
     generator: torch.Generator | None = None,
@@ -64,8 +66,8 @@ def distil(
 ) -> Distilled:
     """Train a ranker on the outcome of the model's own search, and return the model with a cascade in its place.
 
-    The model must search a finite set of candidates. Its search is done once on every batch of the loader, in
-    evaluation mode; views, candidates and values of all of them stay in memory. The network is neither trained nor
+    The model must search a finite set of candidates. The network is asked about some of them on every batch of the
+    loader, in evaluation mode; views, candidates and values of all batches stay in memory. It is neither trained nor
     changed. If you train it further, its ranker falls behind: call this again.
 
     Take inputs like those that the network was trained on. Where these are the very same, agreement is measured on
@@ -76,8 +78,11 @@ def distil(
         loader: batches of inputs. Of a tuple or a list the first part is taken; labels are not needed.
         ranker: what is trained; if left out, that of the family (:meth:`Family.ranker`).
         finalists: candidates that the network evaluates after the ranker.
+        candidates: of an input that is learned from, about which the network is asked; drawn at random for every batch.
+            None asks about all. Many inputs teach more than many candidates of a few.
         steps: of Adam, with a learning rate that falls along half a cosine.
-        learning_rate: of the first step.
+        learning_rate: of the first step; if left out, 0.005, and a tenth of it for a ranker that is a copy of the
+            network.
         held_out: one batch in so many is not learned from, and is measured on.
         inputs: from a batch of the loader to what the model takes, where the first part is not it.
         generator: source of the order of batches.
@@ -93,14 +98,27 @@ def distil(
     if not isinstance(model, Canonicalized):
         raise InputError(f"distil takes a Canonicalized model, got {type(model).__name__}")
     steps = whole_number("distil", "steps", steps, least=1)
+    if candidates is not None:
+        candidates = whole_number("distil", "candidates", candidates, least=2, hint="None for all")
     held_out = whole_number("distil", "held_out", held_out, least=2, hint="10 holds out every tenth batch")
-    learning_rate = real_number("distil", "learning_rate", learning_rate, least=0)
+    if learning_rate is not None:
+        learning_rate = real_number("distil", "learning_rate", learning_rate, least=0)
     search = check_finite("distil", _full_search(model))
     full = with_search(model, search)
     full.training = False  # of this wrapper alone: the network keeps its flags
     batches = (_first_part(batch) if inputs is None else inputs(batch) for batch in loader)
+    generator = generator or torch.Generator().manual_seed(0)
+
+    def chosen(number: int, count: int) -> Tensor | None:
+        """All candidates of what is measured on, some of what is learned from."""
+        few = None if number % held_out == 0 or candidates is None else candidates
+        return None if few is None or few >= count else torch.randperm(count, generator=generator)[:few]
+
     with passes_bar("searching", show=show) as tell:
-        ranker, lessons = lessons_of(full, batches, ranker, tell, _length(loader))
+        done = _length(loader)
+        ranker, lessons = lessons_of(
+            full, batches, ranker, candidates=chosen, tell=lambda number: tell(number, max(done, number))
+        )
     unseen = lessons[::held_out]
     seen = [lesson for number, lesson in enumerate(lessons) if number % held_out]
     if not seen:
@@ -108,7 +126,6 @@ def distil(
             f"distil needs at least two batches, one to learn from and one to measure on, got {len(lessons)}. "
             "Hint: smaller batches"
         )
-    generator = generator or torch.Generator().manual_seed(0)
     with passes_bar("learning", show=show) as tell:
         learn(ranker, model.family, seen, steps=steps, learning_rate=learning_rate, generator=generator, tell=tell)
     cascade = Cascade(search, ranker, finalists=finalists)

@@ -3,8 +3,9 @@ r"""How a ranker learns the values that a search found.
 .. math:: \mathrm{loss} = \frac{1}{|P|}\sum_{i,d} \Big(\frac{\hat v_{id} - v_{id}}{s_d}\Big)^2
     - \lambda \sum_{i,d} p_{id} \log \hat p_{id},
 
-with the distributions :math:`p \propto e^{v/t}` over all candidates i and classes d of an input, and :math:`\hat p`
-alike. The first term learns numbers, which a temperature sums. The second one learns who comes first.
+with the distributions :math:`p \propto e^{v}` over candidates i and classes d of an input, and :math:`\hat p` alike;
+:math:`s_d` is the deviation of the values of a class. The first term learns numbers, which a temperature sums. The
+second one learns who comes first.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +17,13 @@ from adacanon.core.evaluation import evaluate
 from adacanon.core.family import Family
 from adacanon.core.pytree import batch_size, flatten_leading, owners
 from adacanon.distillation.lessons import Lesson
-from adacanon.maximizers.ranker import Ranker
+from adacanon.maximizers.ranker import Ranker, spread_of
 
 PAIRS_AT_ONCE = 768
 """Forms in a step, at most: as many inputs as have no more candidates than this in all."""
+
+RATE, COPY_RATE = 5e-3, 5e-4
+"""First learning rates: of a ranker that knows nothing, and of one that starts from a copy of the network."""
 
 ORDER = 1.0
 """The weight :math:`\\lambda` of the order."""
@@ -31,12 +35,16 @@ def learn(
     lessons: Sequence[Lesson],
     *,
     steps: int,
-    learning_rate: float,
+    learning_rate: float | None,
     generator: torch.Generator,
     tell: Callable[[int, int], None],
 ) -> None:
     """Train a ranker, and leave it in evaluation mode, its parameters without gradients."""
-    ranker.set_scale(torch.cat([lesson.values.flatten(0, 1) for lesson in lessons]))
+    if learning_rate is None:
+        learning_rate = COPY_RATE if ranker.scaled else RATE
+    known = torch.cat([lesson.values.flatten(0, 1) for lesson in lessons])
+    ranker.set_scale(known)
+    spread = spread_of(known)
     ranker.train().requires_grad_(True)
     optimizer = torch.optim.Adam(ranker.parameters(), lr=learning_rate, weight_decay=1e-4)
     rates = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps)
@@ -44,7 +52,7 @@ def learn(
         for step in range(1, steps + 1):
             lesson = _drawn(lessons, generator)
             optimizer.zero_grad()
-            distillation_loss(estimates_of(ranker, family, lesson), lesson.values, ranker.spread).backward()
+            distillation_loss(estimates_of(ranker, family, lesson), lesson.values, spread).backward()
             optimizer.step()
             rates.step()
             tell(step, steps)
@@ -56,7 +64,7 @@ def learn(
 def distillation_loss(estimates: Tensor, values: Tensor, spread: Tensor) -> Tensor:
     """The loss above, of estimates and values (candidates, batch, forms) and the spread of values (forms,)."""
     regression = ((estimates - values) / spread).square().mean()
-    wanted, said = ((v / spread.mean()).transpose(0, 1).flatten(1) for v in (values, estimates))
+    wanted, said = (v.transpose(0, 1).flatten(1) for v in (values, estimates))
     order = -(wanted.softmax(1) * said.log_softmax(1)).sum(1).mean()
     return regression + ORDER * order
 

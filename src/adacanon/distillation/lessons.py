@@ -10,7 +10,7 @@ from torch import Tensor
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.evaluation_mode import in_evaluation_mode
 from adacanon.core.landscape import Landscape
-from adacanon.core.pytree import Tree, map_tensors, take
+from adacanon.core.pytree import Tree, batch_size, map_tensors, take
 from adacanon.errors import InputError, ShapeError
 from adacanon.maximizers.cascade import check_finite, every_candidate
 from adacanon.maximizers.ranker import Ranker, check_ranker
@@ -33,34 +33,47 @@ class Lesson:
 
 
 def lessons_of(
-    model: Canonicalized, batches: Iterable[Any], ranker: Ranker | None, tell: Callable[[int, int], None], total: int
+    model: Canonicalized,
+    batches: Iterable[Any],
+    ranker: Ranker | None,
+    *,
+    candidates: Callable[[int, int], Tensor | None] = lambda number, count: None,
+    tell: Callable[[int], None] = lambda number: None,
 ) -> tuple[Ranker, list[Lesson]]:
-    """The full search of a model on every batch, and the ranker that is to learn from it: the one given, or that of the
+    """The search of a model on every batch, and the ranker that is to learn from it: the one given, or that of the
     family. Its cost is counted on the first batch.
+
+    Args:
+        candidates: from the number of a batch and that of candidates to the indices of those that the network is asked
+            about; None stands for all.
+        tell: called with the number of batches that are done.
     """
     lessons: list[Lesson] = []
-    for number, batch in enumerate(batches, start=1):
+    for number, batch in enumerate(batches):
         g = model.prepare(batch)
         with model.searching(g, None, None) as (search, landscape):
             points = every_candidate(check_finite("distil", search), landscape, model.next_generator())
+            chosen = candidates(number, batch_size(points))
+            if chosen is not None:
+                points = take(points, chosen.to(landscape.device))
             values = landscape(points)
             if ranker is None or not lessons:
-                ranker = _chosen(ranker, landscape, g, values.shape[2])
+                ranker = _chosen(ranker, model, g, values.shape[2])
                 ranker.cost.fill_(_relative_cost(ranker, landscape, points))
             view = landscape.g if ranker.size is None else landscape.view(ranker.size)
         lessons.append(Lesson(view, points, values))
-        tell(number, max(total, number))
+        tell(number + 1)
     if ranker is None:
         raise InputError("distil needs batches of inputs, got none. Hint: a loader over the training set")
     return ranker, lessons
 
 
-def _chosen(ranker: Ranker | None, landscape: Landscape, g: Tree, outputs: int) -> Ranker:
+def _chosen(ranker: Ranker | None, model: Canonicalized, g: Tree, outputs: int) -> Ranker:
     """The ranker that was given, or the family's."""
-    chosen = landscape.family.ranker(g, outputs) if ranker is None else ranker
+    chosen = model.family.ranker(g, outputs, model.network) if ranker is None else ranker
     if chosen is None:
         raise InputError(
-            f"{landscape.family!r} has no ranker of its own for these inputs. "
+            f"{model.family!r} has no ranker of its own for these inputs. "
             f"Hint: distil(..., ranker=Ranker(network, outputs={outputs})) with a light network on forms"
         )
     checked = check_ranker("distil", chosen)

@@ -3,7 +3,7 @@ Maximization").
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
@@ -99,7 +99,7 @@ class PlaneMaps(Family):
         """A smaller image of ``size`` pixels in all; maps mean the same on it."""
         return smaller(g, size)
 
-    def ranker(self, g: Tensor, outputs: int) -> Ranker:
+    def ranker(self, g: Tensor, outputs: int, network: Callable[[Tensor], Tensor] | None = None) -> Ranker:
         """Two convolutions on an image of a quarter of the side, of 14 x 14 pixels at least."""
         size = max(LEAST_VIEW, g.shape[-2] * g.shape[-1] // 16)
         return Ranker(light_network(g.shape[1], outputs), outputs, size=size).to(g)

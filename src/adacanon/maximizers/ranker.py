@@ -1,9 +1,11 @@
 """A light network that says in advance what the network itself would say of a candidate."""
 
+import copy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 
 from adacanon.core.arguments import real_number, whole_number
 from adacanon.core.evaluation_mode import in_evaluation_mode
@@ -27,6 +29,7 @@ class Ranker(nn.Module):
         outputs: numbers per candidate: one per class, or a single one for a prior with one shared form.
         size: points or pixels of the view; None for the inputs themselves.
         cost: of an evaluation, as a share of one of the network itself; :func:`~adacanon.distil` counts it.
+        scaled: whether its network gives values of the right size as it is; then m = 0 and s = 1 stay.
 
     Example:
         >>> from adacanon.points import Rotations
@@ -41,13 +44,16 @@ class Ranker(nn.Module):
     cost: Tensor
     steps: Tensor
 
-    def __init__(self, network: nn.Module, outputs: int, *, size: int | None = None, cost: float = 0.1) -> None:
+    def __init__(
+        self, network: nn.Module, outputs: int, *, size: int | None = None, cost: float = 0.1, scaled: bool = False
+    ) -> None:
         super().__init__()
         if not isinstance(network, nn.Module):
             raise InputError(f"A ranker is made of a torch module, got {network!r}. Hint: Ranker(PointNet(10), 10)")
         self.network = network
         self.outputs = whole_number("Ranker", "outputs", outputs, least=1, hint="the number of classes")
         self.size = None if size is None else whole_number("Ranker", "size", size, least=1)
+        self.scaled = scaled
         self.register_buffer("mean", torch.zeros(self.outputs))
         self.register_buffer("spread", torch.ones(self.outputs))
         self.register_buffer("cost", torch.tensor(real_number("Ranker", "cost", cost, least=0)))
@@ -72,11 +78,33 @@ class Ranker(nn.Module):
             return landscape.ranked_by(ranker, points, size=self.size, cost=float(self.cost))
 
     def set_scale(self, values: Tensor) -> None:
-        """Take mean and spread from values (..., outputs); a value that is the same everywhere has spread one."""
-        flat = values.flatten(0, -2)
-        spread = flat.std(0, unbiased=False)
-        self.mean.copy_(flat.mean(0))
-        self.spread.copy_(torch.where(spread > 0, spread, 1.0))
+        """Take mean and spread from values (n, outputs), unless it is scaled already, or has learned from others."""
+        if not self.scaled and not int(self.steps):
+            self.mean.copy_(values.mean(0))
+            self.spread.copy_(spread_of(values))
+
+
+def spread_of(values: Tensor) -> Tensor:
+    """The deviation of values (n, outputs), one where all are the same."""
+    spread = values.std(0, unbiased=False)
+    return torch.where(spread > 0, spread, 1.0)
+
+
+def view_ranker(network: nn.Module, outputs: int, *, size: int) -> Ranker:
+    """A copy of the network as a ranker that sees views of ``size`` points or pixels, without dropout.
+
+    It knows the classes already, and has to learn only what a view hides: a few hundred steps do.
+
+    Example:
+        >>> from adacanon.points import PointNet
+        >>> view_ranker(PointNet(10), 10, size=32).size
+        32
+    """
+    light = copy.deepcopy(network)
+    for module in light.modules():
+        if isinstance(module, _DropoutNd):
+            module.p = 0.0
+    return Ranker(light, outputs, size=size, scaled=True)
 
 
 def check_ranker(owner: str, ranker: Any) -> Ranker:
