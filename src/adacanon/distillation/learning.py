@@ -15,7 +15,7 @@ from torch import Tensor
 
 from adacanon.core.evaluation import evaluate
 from adacanon.core.family import Family
-from adacanon.core.pytree import batch_size, flatten_leading, owners
+from adacanon.core.pytree import Tree, batch_size, flatten_leading, owners
 from adacanon.distillation.lessons import Lesson
 from adacanon.maximizers.ranker import Ranker, spread_of
 
@@ -48,7 +48,7 @@ def learn(
     ranker.train().requires_grad_(True)
     optimizer = torch.optim.Adam(ranker.parameters(), lr=learning_rate, weight_decay=1e-4)
     rates = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps)
-    with torch.enable_grad():
+    with torch.inference_mode(False), torch.enable_grad():
         for step in range(1, steps + 1):
             lesson = _drawn(lessons, generator)
             optimizer.zero_grad()
@@ -79,7 +79,7 @@ def _drawn(lessons: Sequence[Lesson], generator: torch.Generator) -> Lesson:
     return lesson.of_inputs(torch.randperm(batch, generator=generator)[:count].to(lesson.values.device))
 
 
-def estimates_of(ranker: Ranker, family: Family, lesson: Lesson) -> Tensor:
+def estimates_of(ranker: Callable[[Tree], Tensor], family: Family, lesson: Lesson) -> Tensor:
     """Estimates (candidates, batch, forms) from which gradients flow to the ranker."""
     shape = lesson.values.shape[:2]
     owner = owners(batch_size(lesson.view), 1, lesson.values.device, count=shape[0])

@@ -11,6 +11,7 @@ from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, batch_size, map_tensors, take
 from adacanon.errors import InputError, ShapeError
+from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.maximizers.finalists import best_shared
 from adacanon.maximizers.ranker import Ranker, check_ranker
 from adacanon.maximizers.selection import CandidateSearch
@@ -35,7 +36,8 @@ class Cascade(Maximizer):
     the ranker's order, one finalist replaces another, and the answer may jump (``docs/speed.md``).
 
     Under a temperature the soft maximum is over all candidates: values of the network for the finalists, estimates for
-    the others. With a prior that has one shared form, answers are blended over the finalists.
+    the others; ``found.weights`` has both in the ranker's order, the best first. With a prior that has one shared form,
+    answers are blended over the finalists.
 
     Args:
         search: where the candidates come from, a finite set.
@@ -134,7 +136,7 @@ def taken(tree: Tree, index: Tensor) -> Tree:
 
 def check_finite(owner: str, search: object) -> CandidateSearch:
     """The search; one that climbs, or that has no set of candidates, is refused."""
-    if isinstance(search, CandidateSearch) and getattr(search, "steps", 0):
+    if isinstance(search, AnchoredSearch) and search.steps:
         raise InputError(
             f"{owner} needs a finite set of candidates, got {search!r}. Hint: the same search with steps=0"
         )

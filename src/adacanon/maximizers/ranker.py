@@ -65,10 +65,11 @@ class Ranker(nn.Module):
     def forward(self, forms: Tree) -> Tensor:
         """Estimates (pairs, outputs) of forms of the view."""
         raw = self.network(forms)
-        if raw.dim() != 2 or raw.shape[1] != self.outputs:
+        if not isinstance(raw, Tensor) or raw.dim() != 2 or raw.shape[1] != self.outputs:
+            came = tuple(raw.shape) if isinstance(raw, Tensor) else type(raw).__name__
             raise ShapeError(
                 f"A ranker for {self.outputs} outputs needs a network that gives (pairs, {self.outputs}), got "
-                f"{tuple(raw.shape)}. Hint: one number per class, or one in all for a prior with a shared form"
+                f"{came}. Hint: one number per class, or one in all for a prior with a shared form"
             )
         return self.mean + self.spread * raw
 
