@@ -48,7 +48,7 @@ class Case:
 CASES = {
     FIRST: Case(cascade_networks.pointnet, 1920, 3, {"points": 64, "few": 32, "epochs": 0, "last": 0}),
     "AC-DGCNN": Case(cascade_networks.dgcnn, 960, 4, {"points": 32, "epochs": 0, "k": 4}),
-    "AC-CNN": Case(cascade_networks.digits, 1920, 5, {"epochs": 0}),
+    "AC-CNN": Case(cascade_networks.digits, 2880, 4, {"epochs": 0}),
 }
 
 

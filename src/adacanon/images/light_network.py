@@ -4,15 +4,15 @@ from torch import nn
 
 
 def light_network(channels: int, outputs: int, *, widths: tuple[int, int] = (8, 16)) -> nn.Sequential:
-    """Two convolutions, each with a normalization; averages over nine parts of the image; a linear layer.
+    """Two convolutions, each with a normalization, the first one at every second pixel; averages over nine parts of the
+    image; a linear layer.
 
     Shape:
-        (batch, channels, height, width) -> (batch, outputs), for images of 2 x 2 pixels and more
+        (batch, channels, height, width) -> (batch, outputs), for images of any size
     """
     first, second = widths
     return nn.Sequential(
-        *_convolution(channels, first),
-        nn.MaxPool2d(2),
+        *_convolution(channels, first, stride=2),
         *_convolution(first, second),
         nn.AdaptiveAvgPool2d(3),
         nn.Flatten(),
@@ -20,5 +20,6 @@ def light_network(channels: int, outputs: int, *, widths: tuple[int, int] = (8, 
     )
 
 
-def _convolution(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
-    return nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
+def _convolution(inputs: int, outputs: int, *, stride: int = 1) -> tuple[nn.Module, ...]:
+    convolution = nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False)
+    return convolution, nn.BatchNorm2d(outputs), nn.ReLU()
