@@ -46,12 +46,14 @@ def joined(lessons: list[Lesson]) -> Tensor:
 
 
 def errors(values: Tensor, estimates: Tensor, tau: float, finalists: int) -> measure.Row:
-    """Soft maxima with estimates in the place of all but the finalists, and over the finalists alone."""
+    """Soft maxima with estimates in the place of all but the finalists, and over the finalists alone. At temperature
+    zero a cascade takes no estimates, so that both are the same.
+    """
     order = ordered(estimates)
     true, guessed = taken(values, order), taken(estimates, order)
     full = soft_maximum(values, tau)
-    mixed = soft_maximum(torch.cat([true[:finalists], guessed[finalists:]]), tau)
     alone = soft_maximum(true[:finalists], tau)
+    mixed = soft_maximum(torch.cat([true[:finalists], guessed[finalists:]]), tau) if tau else alone
     predicted = full.argmax(1, keepdim=True)
 
     def error(found: Tensor, index: Tensor | None = None) -> float:
