@@ -43,6 +43,7 @@ ALLOWED = {
     "experiments": ENGINE
     | PLACES
     | {"frozen", "graphs", "images", "points", "baselines", "data", "training", "runs", "reports"},
+    "distillation": BASE | {"maximizers", "reports"},
     "diagnosis": ENGINE | {"files", "frozen", "images", "points", "reports"},
     "__main__": {"cli"},
     "commands": {"core", "errors", "files", "data", "diagnosis", "experiments", "reports", "runs"},

@@ -15,6 +15,7 @@ PACKAGES = (
     "adacanon.data",
     "adacanon.deployment",
     "adacanon.diagnosis",
+    "adacanon.distillation",
     "adacanon.explain",
     "adacanon.graphs",
     "adacanon.images",

@@ -33,6 +33,7 @@ SECTIONS = {
     "cloud_networks": "clouds",
     "search_cost": "searches",
     "evaluation_cost": "searches",
+    "cascade": "searches",
     "views": "searches",
     "anlsf_epoch": "graphs",
     "memory": "speed",

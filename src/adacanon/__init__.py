@@ -27,6 +27,7 @@ from adacanon.errors import AdacanonError
 from adacanon.families import Composition
 from adacanon.maximizers import (
     AnchoredSearch,
+    Cascade,
     CoarseToFine,
     GridSearch,
     RandomSearch,
@@ -42,6 +43,7 @@ from adacanon.synchronization import synchronize
 if TYPE_CHECKING:
     from adacanon.deployment import export
     from adacanon.diagnosis import doctor
+    from adacanon.distillation import distil
 
 __version__ = "0.2.0"
 
@@ -49,6 +51,7 @@ __all__ = [
     "AdacanonError",
     "AnchoredSearch",
     "Canonicalized",
+    "Cascade",
     "ClassScore",
     "CoarseToFine",
     "Composition",
@@ -73,6 +76,7 @@ __all__ = [
     "WeightedAnchors",
     "WithMemory",
     "cross_entropy",
+    "distil",
     "doctor",
     "export",
     "fast_training_searches",
@@ -84,11 +88,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs all applications or torch's exporter, which are imported when it is first called for."""
+    """What needs all applications, torch's exporter or drawing, which are imported when it is first called for."""
     if name == "doctor":
         from adacanon.diagnosis import doctor
 
         return doctor
+    if name == "distil":
+        from adacanon.distillation import distil
+
+        return distil
     if name == "export":
         from adacanon.deployment import export
 

@@ -22,6 +22,7 @@ HEADLINES = {
     "pointnet_step": {"pointnet_step_over_plain", "pointnet_naive_over_ours"},
     "search_cost": {"forwards_for_99_percent"},
     "evaluation_cost": {"eval_forwards"},
+    "cascade": {"eval_forwards_cascade", "latency_batch1", "search_overhead"},
     "views": set(),
     "anlsf_epoch": {"anlsf_epoch_over_gin"},
 }

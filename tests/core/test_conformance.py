@@ -16,6 +16,7 @@ from torch import Tensor
 from adacanon import (
     AnchoredSearch,
     Canonicalized,
+    Cascade,
     Objective,
     RandomSearch,
     SampleAndRefine,
@@ -29,6 +30,7 @@ from adacanon.spaces import SO3
 from cases.conformance import ANSWERS, SINGLE, TEMPERATURES, answering, inputs_of
 from cases.distributed_training import exact_objective, train_on_half
 from cases.networks import cloud_network, clouds
+from cases.rankers import small_ranker
 
 SEARCH = SampleAndRefine(6, 2)
 # torch.compile itself looks at .grad of the forms while it traces
@@ -155,6 +157,36 @@ def test_every_way_to_run_gives_the_answer_of_the_plain_model_with_a_temperature
     model = Canonicalized(network, Rotations(), RandomSearch(6), temperature=temperature).eval()
     expected = model(g).detach()
     torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
+
+
+def with_cascade(temperature: float = 0.0) -> Canonicalized:
+    """Two finalists of 24 anchors, on whose order rounding has no influence."""
+    search = Cascade(AnchoredSearch(24), small_ranker(3, dtype=SINGLE), finalists=2)
+    return Canonicalized(cloud_network(dtype=SINGLE), Rotations(), search, temperature=temperature)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5, math.inf])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_every_way_to_run_gives_the_answer_of_the_plain_model_with_a_cascade(
+    way: Callable[[Canonicalized, Tensor], Tensor], temperature: float
+) -> None:
+    model, g = with_cascade(temperature).eval(), clouds(dtype=SINGLE)
+    expected = model(g).detach()
+    torch.testing.assert_close(way(model, g).detach(), expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+def test_a_cascade_under_autocast_has_the_same_finalists_and_trains(temperature: float) -> None:
+    """The ranker is never autocast, so that reduced precision does not choose."""
+    model, g = with_cascade(temperature).eval(), clouds(dtype=SINGLE)
+    expected = model(g)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(model(g), expected, atol=0.03, rtol=0.03)
+        for forms in (None, 1.0):
+            loss = Objective(model.train(), forms=forms)(g, torch.tensor([0, 1, 2])).loss
+            model.zero_grad()
+            loss.backward()
+            assert all(parameter.grad.isfinite().all() for parameter in model.network.parameters())
 
 
 @pytest.mark.parametrize(("name", "temperature"), TEMPERATURES, ids=str)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon.core.answers import Carried, Kind
 from adacanon.core.pictures import Picture
@@ -148,6 +148,17 @@ class Family(ABC):
         """Smaller versions of the inputs, of ``size`` points or pixels, or None if there are none.
 
         They must move with the input: a transformed input has the transformed coarse view.
+        """
+        return None
+
+    def ranker(self, g: Tree, outputs: int, network: Callable[[Tree], Tensor] | None = None) -> nn.Module | None:
+        """A :class:`~adacanon.maximizers.Ranker`, a light network that orders candidates, not yet trained; None if the
+        family has none for inputs like these.
+
+        Args:
+            g: a prepared batch of inputs.
+            outputs: numbers that it gives for each form of a coarse view, one per class.
+            network: whose values it is to estimate; it may start from a copy of that.
         """
         return None
 

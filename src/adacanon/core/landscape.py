@@ -11,7 +11,7 @@ from adacanon.core.answers import Kind, check_outputs
 from adacanon.core.evaluation import Evaluation, FusedEvaluation, PlainEvaluation
 from adacanon.core.family import Family
 from adacanon.core.precision import fused_in_precision, in_precision, reduced_precision
-from adacanon.core.prior import Prior
+from adacanon.core.prior import ClassScore, Prior
 from adacanon.core.pytree import Tree, batch_size, cast_like, flatten_leading, owners, row_numel, tensors
 from adacanon.core.space import Space
 from adacanon.errors import ScoreError, SpaceError
@@ -20,6 +20,9 @@ AUTOMATIC_CHUNK_NUMBERS = 2**14
 """An automatic chunk holds this many input numbers, twice as many in reduced precision: what the layers make of them
 then stays in the cache.
 """
+
+RANKER_CHUNKS = 4
+"""Automatic chunks that a ranker takes at a time: its layers are narrow, and so is what they make of a chunk."""
 
 
 class Landscape:
@@ -164,7 +167,7 @@ class Landscape:
 
     def share(self, size: int) -> float:
         """What an evaluation on coarse views of this size costs, as a share of one on the inputs themselves."""
-        return row_numel(self._view(size)) / row_numel(self.g)
+        return row_numel(self.view(size)) / row_numel(self.g)
 
     @contextmanager
     def coarse(self, size: int, *, low_precision: bool = True) -> Iterator["Landscape"]:
@@ -172,7 +175,7 @@ class Landscape:
 
         Its evaluations count by their share of a whole input.
         """
-        view = self._view(size)
+        view = self.view(size)
         dtype = reduced_precision(self.device.type) if low_precision else None
         network = in_precision(self.network, self.device.type, dtype)
         numbers = AUTOMATIC_CHUNK_NUMBERS if dtype is None else 2 * AUTOMATIC_CHUNK_NUMBERS
@@ -193,6 +196,27 @@ class Landscape:
             error.add_note(self._on_coarse_views(view))
             raise
         self._count(landscape.pairs_evaluated * self.share(size))
+
+    def ranked_by(self, ranker: Callable[[Tree], Tensor], points: Tree, *, size: int | None, cost: float) -> Tensor:
+        """What another network (forms) -> (pairs, forms) says of candidates (count, batch, *point): its outputs
+        (count, batch, forms).
+
+        Args:
+            ranker: in evaluation mode.
+            size: of the coarse views that it sees; None for the inputs themselves.
+            cost: of one evaluation, as a share of one of the network itself; by it they are counted.
+        """
+        view = self.g if size is None else self.view(size)
+        numbers = RANKER_CHUNKS * AUTOMATIC_CHUNK_NUMBERS
+        own = Landscape(ranker, self.family, ClassScore(), view, numbers=numbers, learning=False)
+        try:
+            values = own(points)
+        except (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError) as error:
+            shape = tuple(tensors(view)[0].shape[1:])
+            error.add_note(f"It is the ranker that was called here, on inputs or views of shape {shape}, size={size}")
+            raise
+        self._count(cost * own.pairs_evaluated)
+        return values
 
     @contextmanager
     def low_precision(self) -> Iterator["Landscape"]:
@@ -222,11 +246,15 @@ class Landscape:
         if self.fused is not None:
             self._grid = FusedEvaluation(self.fused, self.prior, self._ranked, plain.chunk_size)
 
-    def _view(self, size: int) -> Tree:
+    def view(self, size: int) -> Tree:
+        """The coarse views of the inputs, of ``size`` points or pixels, made once."""
         if size not in self._views:
             view = self.family.coarse(self.g, size)
             if view is None:
-                raise SpaceError(f"{self.family!r} has no coarse views. Hint: search without CoarseToFine")
+                raise SpaceError(
+                    f"{self.family!r} has no coarse views. "
+                    "Hint: search without CoarseToFine; a Ranker sees whole inputs with size=None"
+                )
             self._views[size] = view
         return self._views[size]
 

@@ -43,10 +43,13 @@ class Support:
         points: (count, batch, *point).
         counts: which of them count, (count, batch); None if all do. A candidate that is there twice counts once.
             Floating numbers are weights :math:`\\mu_i`; candidates of weight zero are not evaluated.
+        values: estimates (count, batch, forms) in place of the network's values, for candidates about which the network
+            is not asked; None if it is. They are constants: no gradient flows through them.
     """
 
     points: Tree
     counts: Tensor | None = None
+    values: Tensor | None = None
 
 
 class Maximizer(ABC):

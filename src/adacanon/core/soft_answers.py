@@ -56,13 +56,14 @@ def soft_answers(
         supports = search.support(landscape, generator=source_of_draws(generator, model.next_generator))
         if not learns:
             return _in_blocks(temperature, supports, landscape)
-        support = _joined(supports)
+        support, estimated = _asked(supports)
     with in_its_own_mode(model.network):
         outputs = _outputs(model, g, support.points, landscape)
     ranks = landscape.confidences(outputs)
     search.learn(landscape, best_of_all(ranks.detach(), support))
     if not model.prior.shared:
-        return model.prior.scores_of(soft_maximum(ranks, temperature, counts=support.counts))
+        ranks, counts = _completed(ranks, support, estimated)
+        return model.prior.scores_of(soft_maximum(ranks, temperature, counts=counts))
     weights = soft_weights(ranks, temperature, counts=support.counts)
     return _blended(weights, _carried(landscape, support, outputs), landscape.answers).answers
 
@@ -80,9 +81,10 @@ def soft_canonical(
     _check(model.prior, temperature)
     with model.searching(g, ids, budget) as (search, landscape):
         supports = search.support(landscape, generator=source_of_draws(generator, model.next_generator))
-        support, ranks, scores, carried = _everything(temperature, supports, landscape)
+        support, ranks, estimated, scores, carried = _everything(temperature, supports, landscape)
         best = best_of_all(ranks, support)
-        weights = soft_weights(ranks, temperature, counts=support.counts)
+        ranks, counts = _completed(ranks, support, estimated)
+        weights = soft_weights(ranks, temperature, counts=counts)
     mask = landscape.space.mask()
     return Canonical(
         parameters=best.parameters,
@@ -120,17 +122,21 @@ def soft_scores_at_some_forms(
         forms: per input, on average.
     """
     with model.searching(g, ids, None) as (search, landscape):
-        support = _joined(search.support(landscape, generator=source_of_draws(generator, model.next_generator)))
+        support, estimated = _asked(
+            search.support(landscape, generator=source_of_draws(generator, model.next_generator))
+        )
         values = landscape.confidences(_plain_outputs(landscape, support))
-        weights = soft_weights(values, temperature.detach(), counts=support.counts)
-        scores = soft_maximum(values, temperature.detach(), counts=support.counts)
-        size = (weights * residual(scores)).sum(2).T  # (batch, candidates)
-        size = size / size.amax().clamp(min=torch.finfo(size.dtype).tiny)
         search.learn(landscape, best_of_all(values, support))
+        asked = len(values)
+        values, counts = _completed(values, support, estimated)
+        weights = soft_weights(values, temperature.detach(), counts=counts)
+        scores = soft_maximum(values, temperature.detach(), counts=counts)
+        size = (weights * residual(scores)).sum(2)[:asked].T  # (batch, candidates)
+        size = size / size.amax().clamp(min=torch.finfo(size.dtype).tiny)
     chosen = hardest(size, always=torch.zeros_like(size, dtype=torch.bool), count=round(forms * landscape.batch))
     sample, candidate = chosen.nonzero().unbind(1)
     outputs = model.outputs_at(g, take(support.points, candidate, sample), sample, landscape)
-    return soft_maximum(values.index_put((candidate, sample), outputs), temperature, counts=support.counts)
+    return soft_maximum(values.index_put((candidate, sample), outputs), temperature, counts=counts)
 
 
 def best_of_all(ranks: Tensor, support: Support) -> SearchResult:
@@ -162,6 +168,8 @@ def _in_blocks(temperature: Tensor, supports: Iterable[Support], landscape: Land
 
 def _ranks(landscape: Landscape, support: Support) -> Tensor:
     """Values (candidates, batch, forms); those of candidates of weight zero are zero, and not evaluated."""
+    if support.values is not None:
+        return support.values
     if not _weighted(support):
         return landscape(support.points)
     index = support.counts.nonzero(as_tuple=True)  # type: ignore[union-attr]
@@ -189,20 +197,23 @@ def _weighted(support: Support) -> bool:
 
 def _everything(
     temperature: Tensor, supports: Iterable[Support], landscape: Landscape
-) -> tuple[Support, Tensor, Tensor, Carried]:
-    """All candidates, their confidences (candidates, batch, forms), the scores (batch, forms) and the answers."""
+) -> tuple[Support, Tensor, Support | None, Tensor, Carried]:
+    """The candidates about which the network was asked, their confidences (candidates, batch, forms), those whose
+    values are estimates, the scores (batch, forms) and the answers.
+    """
     prior = landscape.prior
     if not prior.shared:
-        support = _joined(supports)
+        support, estimated = _asked(supports)
         ranks = landscape.confidences(_plain_outputs(landscape, support))
-        logits = prior.scores_of(soft_maximum(ranks, temperature, counts=support.counts))
-        return support, ranks, prior(logits), Carried(logits)
+        every, counts = _completed(ranks, support, estimated)
+        logits = prior.scores_of(soft_maximum(every, temperature, counts=counts))
+        return support, ranks, estimated, prior(logits), Carried(logits)
     blend = RunningBlend(temperature)
     blocks = list(_blending(blend, supports, landscape))
     support = _joined(block for block, _, _ in blocks)
     ranks, values = (torch.cat(parts) for parts in list(zip(*blocks, strict=True))[1:])
     scores = values.gather(0, best_index(ranks, support).unsqueeze(0)).squeeze(0)
-    return support, ranks, scores, settled(Carried(*blend.result()), landscape.answers)
+    return support, ranks, None, scores, settled(Carried(*blend.result()), landscape.answers)
 
 
 def _blending(
@@ -248,13 +259,32 @@ def _outputs(model: "Canonicalized", g: Tree, points: Tree, landscape: Landscape
     return pairs.unflatten(0, (count, landscape.batch))
 
 
+def _asked(supports: Iterable[Support]) -> tuple[Support, Support | None]:
+    """All candidates about which the network is asked, and all whose values are estimates, if there are any."""
+    blocks = list(supports)
+    estimated = [block for block in blocks if block.values is not None]
+    return _joined(block for block in blocks if block.values is None), _joined(estimated) if estimated else None
+
+
+def _completed(ranks: Tensor, support: Support, estimated: Support | None) -> tuple[Tensor, Tensor | None]:
+    """Values (candidates, batch, forms), estimates last, and which candidates count."""
+    if estimated is None or estimated.values is None:
+        return ranks, support.counts
+    every = torch.cat([ranks, estimated.values.to(ranks)])
+    if support.counts is None and estimated.counts is None:
+        return every, None
+    return every, torch.cat([_counts(support), _counts(estimated)])
+
+
 def _joined(supports: Iterable[Support]) -> Support:
-    """All candidates of a search in one block."""
+    """Candidates of a search in one block, all of them with estimated values or none."""
     blocks = list(supports)
     points = map_tensors(lambda *leaves: torch.cat(leaves), blocks[0].points, *(block.points for block in blocks[1:]))
+    values = [block.values for block in blocks if block.values is not None]
+    told = torch.cat(values) if values else None
     if all(block.counts is None for block in blocks):
-        return Support(points)
-    return Support(points, torch.cat([_counts(block) for block in blocks]))
+        return Support(points, None, told)
+    return Support(points, torch.cat([_counts(block) for block in blocks]), told)
 
 
 def _counts(support: Support) -> Tensor:

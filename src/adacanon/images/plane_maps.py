@@ -3,7 +3,7 @@ Maximization").
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
@@ -20,14 +20,19 @@ from adacanon.errors import InputError
 from adacanon.images.averaging import smaller
 from adacanon.images.checks import check_images
 from adacanon.images.chunks import images_at_once
+from adacanon.images.light_network import light_network
 from adacanon.images.resampling import Outside, cut_disc, inverse, warp
 from adacanon.images.words import map_in_words
 from adacanon.maximizers.grid import GridSearch
+from adacanon.maximizers.ranker import Ranker
 from adacanon.spaces.finite import Finite
 from adacanon.spaces.product import Product
 
 CANDIDATES = 48
 """Of the search that is used where none is named, in steps of 7.5 degrees for rotations."""
+
+LEAST_VIEW = 196
+"""Pixels of the view on which a light network orders candidates, at least."""
 
 
 class PlaneMaps(Family):
@@ -93,6 +98,11 @@ class PlaneMaps(Family):
     def coarse(self, g: Tensor, size: int) -> Tensor:
         """A smaller image of ``size`` pixels in all; maps mean the same on it."""
         return smaller(g, size)
+
+    def ranker(self, g: Tensor, outputs: int, network: Callable[[Tensor], Tensor] | None = None) -> Ranker:
+        """Two convolutions on an image of a quarter of the side, of 14 x 14 pixels at least."""
+        size = max(LEAST_VIEW, g.shape[-2] * g.shape[-1] // 16)
+        return Ranker(light_network(g.shape[1], outputs), outputs, size=size).to(g)
 
     def chunk_size(self, g: Tensor) -> int:
         return images_at_once(g)

@@ -1,10 +1,11 @@
 """What families on clouds have in common: a matrix turns the vectors of all points, and the rest is handed on."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from adacanon.core.answers import Carried, Kind
 from adacanon.core.family import Family, Searches
@@ -12,12 +13,21 @@ from adacanon.core.pictures import Points
 from adacanon.errors import InputError, ShapeError
 from adacanon.maximizers.coarse_to_fine import CoarseToFine
 from adacanon.maximizers.random_search import RandomSearch
+from adacanon.maximizers.ranker import Ranker, view_ranker
 from adacanon.points.checks import check_mask
 from adacanon.points.neighbours import farthest_points
+from adacanon.points.pointnet import PointNet
+from adacanon.points.unpacked import Unpacked
 from adacanon.points.words import isometry_in_words
 
 DRAWS = 50
 """Of the searches that are used where none is named."""
+
+RANKER_POINTS, RANKER_WIDTHS, RANKER_HEAD = 128, (32, 64, 256), (128,)
+"""The view and the layers of a light network that orders candidates."""
+
+RANKER_SHARE, LEAST_POINTS = 32, 24
+"""The share of the points on which a copy of the network orders candidates, where these are enough."""
 
 Clouds = Tensor | tuple[Tensor, ...]
 """Points alone, or points and what stands beside them."""
@@ -116,6 +126,22 @@ class CloudFamily(Family):
         if isinstance(g, Tensor):
             return view
         return (view, *(_taken(x, chosen) if x is mask or _of_points(x, points) else x for x in g[1:]))
+
+    def ranker(self, g: Clouds, outputs: int, network: Callable[[Any], Tensor] | None = None) -> Ranker | None:
+        """For large clouds the network itself, on a 32nd of the points; else a small PointNet on 128 points, or none
+        for clouds that have more beside them than a mask.
+        """
+        points, mask = points_of(g), mask_of(g)
+        if isinstance(network, nn.Module) and points.shape[1] >= RANKER_SHARE * LEAST_POINTS:
+            return view_ranker(network, outputs, size=points.shape[1] // RANKER_SHARE)
+        light: nn.Module = PointNet(
+            outputs, channels=points.shape[2], widths=RANKER_WIDTHS, head=RANKER_HEAD, dropout=0.0
+        )
+        if not isinstance(g, Tensor):
+            if len(g) > 2 or mask is None:
+                return None
+            light = Unpacked(light)
+        return Ranker(light, outputs, size=RANKER_POINTS).to(points)
 
     def describe(self, g: Clouds, u: Tensor, owner: Tensor) -> list[str]:
         return [isometry_in_words(matrix) for matrix in self.matrices(u)]

@@ -1,0 +1,171 @@
+"""A cascade against the full search: what it costs in plain passes of the network, and what it loses.
+
+Three trained models (``benchmarks.frame.cascade_networks``): AC-PointNet on ModelNet40 clouds of 1,024 points and
+AC-DGCNN on ModelNet10, both under the 24 rotations into principal axes, and a small AC-CNN on digits under 48 angles.
+Each gets a ranker by ``adacanon.distil`` on inputs that its network was trained on, and is reported on test inputs,
+which nothing was chosen on. Plain pass and search take turns batch by batch, and for single inputs one by one.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacanon import Canonicalized, Cascade, distil
+from adacanon.core.pytree import map_tensors
+from adacanon.distillation.distilling import with_search
+from adacanon.folders import cache_folder
+from adacanon.runs.run import Run
+from adacanon.training.checkpoint import load_checkpoint, save_checkpoint
+from benchmarks.frame import cascade_networks, measure
+from benchmarks.frame.cascade_networks import Subject
+from benchmarks.searches.evaluation_cost import TOLERANCE, timed
+
+BATCH = 32
+FIRST = "AC-PointNet"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, and how its cascade is made.
+
+    Attributes:
+        subject: trains the model, or finds it in the cache folder.
+        learned: inputs for the ranker, one batch in ten of which is held out.
+        finalists: that the network looks at; chosen on training samples that neither network nor ranker has seen.
+        quick: what the model is where only the program is tested.
+    """
+
+    subject: Callable[..., Subject]
+    learned: int
+    finalists: int
+    quick: dict[str, Any]
+
+
+CASES = {
+    FIRST: Case(cascade_networks.pointnet, 1920, 3, {"points": 64, "few": 32, "epochs": 0, "last": 0}),
+    "AC-DGCNN": Case(cascade_networks.dgcnn, 960, 4, {"points": 32, "epochs": 0, "k": 4}),
+    "AC-CNN": Case(cascade_networks.digits, 2880, 4, {"epochs": 0}),
+}
+
+
+def section(options: argparse.Namespace) -> measure.Section:
+    """Headlines: passes per answer of AC-PointNet, if the accuracy of the full search is kept and no rotation changes a
+    prediction; time for a single input over a plain pass; the full search over one batched pass of all its forms.
+    """
+    rows = [compared(name, *made(name, options), options) for name in options.cases]
+    kept = [
+        row["passes"]
+        for row in rows
+        if row["model"] == FIRST
+        and row["accuracy"] >= row["full accuracy"] - TOLERANCE
+        and not row["changed by a rotation"]
+    ]
+    headline = {
+        "eval_forwards_cascade": kept[0] if kept else float("inf"),
+        "latency_batch1": {row["model"]: row["single, passes"] for row in rows},
+        "search_overhead": {row["model"]: row["full over its forms"] for row in rows},
+    }
+    return headline, rows
+
+
+def made(name: str, options: argparse.Namespace) -> tuple[Subject, Canonicalized]:
+    """A model with its full search, and the same with a cascade, whose ranker is kept in the cache folder."""
+    case = CASES[name]
+    subject = case.subject(**(case.quick if options.quick else {}))
+    learned = some(subject.split.train, options.learned or case.learned)
+    settings = {"learned": len(learned), "steps": options.steps, "quick": options.quick}
+    path = cache_folder() / "benchmarks" / f"ranker-{Run.of('cascade', name, 'ranker', 0, settings).key}.pt"
+    batches = list(subject.turned(subject.samples[learned]).split(BATCH))
+    kept = load_checkpoint(path)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(options.seed)
+        if kept is None:
+            found = distil(subject.model, batches, finalists=case.finalists, steps=options.steps, show=False)
+            print(f"  {found}", flush=True)
+            save_checkpoint(path, {"model": found.model.state_dict()})
+            return subject, found.model.eval()
+        forms = subject.model(batches[0][:1]).shape[1]
+        ranker = subject.model.family.ranker(subject.model.prepare(batches[0]), forms, subject.model.network)
+    model = with_search(subject.model, Cascade(subject.model.search, ranker, finalists=case.finalists))  # type: ignore[arg-type]
+    model.load_state_dict(kept["model"])
+    return subject, model.eval()
+
+
+def compared(name: str, subject: Subject, model: Canonicalized, options: argparse.Namespace) -> measure.Row:
+    """Accuracy and cost of both searches on inputs of one part."""
+    chosen = some(getattr(subject.split, options.part), options.inputs)
+    inputs, labels = subject.samples[chosen], subject.labels[chosen]
+    clock = measure.CLOCKS[options.clock]
+    network = subject.model.network
+    full, full_passes = timed(subject.model, network, inputs, clock)  # type: ignore[arg-type]
+    found, passes = timed(model, network, inputs, clock)  # type: ignore[arg-type]
+    turned, _ = timed(model, network, subject.turned(inputs), clock)  # type: ignore[arg-type]
+    assert isinstance(model.search, Cascade)
+    return {
+        "model": name,
+        "inputs": len(chosen),
+        "finalists": model.search.finalists,
+        "ranker over network": float(model.search.ranker.cost),
+        "full accuracy": share(full == labels),
+        "accuracy": share(found == labels),
+        "other than full, %": share(found != full),
+        "changed by a rotation": int((turned != found).sum()),
+        "full, passes": full_passes,
+        "passes": passes,
+        **single(subject, model, inputs[0], options),
+    }
+
+
+def single(subject: Subject, model: Canonicalized, one: Tensor, options: argparse.Namespace) -> dict[str, float]:
+    """A single input: medians of interleaved calls, in plain passes; and the full search over one pass of its forms."""
+    g, full = one.unsqueeze(0), subject.model
+    with full.searching(full.prepare(g), None, None) as (search, landscape):
+        points = torch.cat(list(search.propose(landscape, full.next_generator())))  # type: ignore[attr-defined]
+        pairs = map_tensors(lambda leaf: leaf.flatten(0, 1), points)
+        forms = full.family.transform(landscape.g, pairs, torch.zeros(len(points), dtype=torch.int64))
+    calls: dict[str, Callable[[], Any]] = {
+        "plain": lambda: full.network(g),
+        "cascade": lambda: model(g),
+        "full": lambda: full(g),
+        "forms": lambda: full.network(forms),
+    }
+    with torch.no_grad():
+        seconds = measure.medians(calls, repetitions=options.repetitions, clock=measure.CLOCKS[options.clock])
+    return {
+        "single, passes": seconds["cascade"] / seconds["plain"],
+        "single full, passes": seconds["full"] / seconds["plain"],
+        "full over its forms": seconds["full"] / seconds["forms"],
+    }
+
+
+def some(numbers: Tensor, count: int) -> Tensor:
+    """Samples evenly spaced over a part, whose classes stand one after the other."""
+    return numbers[:: max(1, len(numbers) // count)][:count]
+
+
+def share(which: Tensor) -> float:
+    return 100 * float(which.double().mean())
+
+
+def parser() -> argparse.ArgumentParser:
+    quick = {"inputs": 8, "learned": 64, "steps": 2, "repetitions": 1}
+    parser = measure.section_options(__doc__ or "", quick=quick)
+    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--inputs", type=int, default=400, help="that are reported on")
+    parser.add_argument("--learned", type=int, default=None, help="inputs for the ranker, if not those of the case")
+    parser.add_argument("--steps", type=int, default=500, help="of the ranker's training")
+    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--part", choices=("validation", "test"), default="test", help="settings: on validation")
+    return parser
+
+
+def title(options: argparse.Namespace) -> str:
+    return f"{options.inputs} {options.part} inputs, {options.threads} threads, {options.clock} time"
+
+
+if __name__ == "__main__":
+    measure.run_section(parser(), section, title)
