@@ -10,7 +10,16 @@ CASES = Path(__file__).parents[1] / "cases"
 FILES = [*(CASES / "on_any_device").glob("*.py"), CASES / "conformance.py", CASES / "image_cases.py"]
 
 ELSEWHERE = {
-    "adacanon": {"AdacanonError", "ClassScore", "Prior", "SearchResult", "cross_entropy", "export"},
+    "adacanon": {
+        "AdacanonError",
+        "ClassScore",
+        "Prior",
+        "SearchResult",
+        "cross_entropy",
+        "export",
+        "distil",
+        "synchronize",
+    },
     "adacanon.points": {"CloudFamily"},
     "adacanon.images": set(),
     "adacanon.graphs": {
@@ -27,7 +36,8 @@ ELSEWHERE = {
     "adacanon.baselines.graphs": {"CanonicalEigenvectors", "ResidualGraphNetwork"},
 }
 """Public names without a case of their own: defaults, parts of models and results that have one, abstract classes,
-errors, what runs on the CPU before there is a device, and ``export``, whose tracing the virtual device does not know.
+errors, what runs on the CPU before there is a device, ``export``, whose tracing the virtual device does not know,
+``distil``, a training of its own, and ``synchronize``, which needs several processes.
 """
 
 

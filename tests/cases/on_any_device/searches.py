@@ -23,13 +23,21 @@ from adacanon import (
 )
 from adacanon.images import Reflections, Windows
 from adacanon.images import Rotations as Turns
-from adacanon.maximizers import Calibration, ClimbStage, CompareStage, successive_halving
+from adacanon.maximizers import Calibration, Cascade, ClimbStage, CompareStage, Ranker, successive_halving
 from adacanon.points import Isometries, PointNet, Rotations
 from adacanon.spaces import rotation_group
 from cases.on_any_device.case import CLASSES, Case, of_model
 from cases.on_any_device.families import PictureNetwork, clouds, pictures
+from cases.rankers import small_ranker
 
 SAMPLES, POINTS, VIEW = 3, 24, 8
+
+
+def ranker(size: int | None = None) -> Ranker:
+    """Orders candidates; it is not trained."""
+    return small_ranker(CLASSES, size=size, dtype=torch.float32)
+
+
 STAGES = (ClimbStage(VIEW, 3, steps=1), ClimbStage(12, 1, steps=1))
 
 SEARCHES: dict[str, Callable[[], Maximizer | None]] = {
@@ -54,6 +62,8 @@ SEARCHES: dict[str, Callable[[], Maximizer | None]] = {
     "CoarseToFine, compared": lambda: CoarseToFine(RandomSearch(12), VIEW, stages=(CompareStage(12, deeper=3),)),
     "CoarseToFine with memory": lambda: CoarseToFine(WithMemory(RandomSearch(12), SAMPLES, slots=2), VIEW),
     "successive_halving": lambda: successive_halving(GridSearch(12), STAGES, steps=1),
+    "Cascade": lambda: Cascade(AnchoredSearch(24), ranker(), finalists=4),
+    "Cascade on views": lambda: Cascade(GridSearch(12), ranker(size=VIEW), finalists=4),
 }
 
 SOFT = (
@@ -65,6 +75,7 @@ SOFT = (
     "CoarseToFine",
     "CoarseToFine, calibrated",
     "CoarseToFine, estimates",
+    "Cascade",
 )
 """Those over a finite set of candidates."""
 
