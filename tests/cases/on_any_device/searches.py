@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from adacanon import (
     AnchoredSearch,
     Canonicalized,
