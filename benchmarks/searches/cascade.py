@@ -35,7 +35,7 @@ class Case:
     Attributes:
         subject: trains the model, or finds it in the cache folder.
         learned: inputs for the ranker, one batch in ten of which is held out.
-        finalists: that the network looks at; chosen on training samples that neither network nor ranker has seen.
+        finalists: that the network looks at, so many as the goal for the cost leaves room for.
         quick: what the model is where only the program is tested.
     """
 
