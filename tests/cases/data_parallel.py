@@ -216,4 +216,6 @@ def work(rank: int, world: int, folder: str) -> None:
         "table": lambda: table(hardware, Path(folder)),
     }
     torch.save({name: scenario() for name, scenario in scenarios.items()}, Path(folder) / f"{rank}.pt")
+    torch.distributed.barrier()  # no process leaves while another one still speaks to it
     torch.distributed.destroy_process_group()
+    os._exit(0)  # threads of gloo may abort a process whose interpreter is being taken down

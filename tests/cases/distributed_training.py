@@ -1,5 +1,6 @@
 """What each of two processes does; a module of its own, because spawned processes import it by name."""
 
+import os
 from pathlib import Path
 
 import torch
@@ -27,4 +28,6 @@ def train_on_half(rank: int, port: int, folder: str) -> None:
         parallel(clouds(8)[half], torch.arange(8)[half] % 3).loss.backward()
     gradients = [parameter.grad for parameter in objective.parameters()]
     torch.save((gradients, objective.model.draws), Path(folder) / f"{rank}.pt")
+    torch.distributed.barrier()  # no process leaves while another one still speaks to it
     torch.distributed.destroy_process_group()
+    os._exit(0)  # threads of gloo may abort a process whose interpreter is being taken down
