@@ -224,6 +224,16 @@ class TestCoefficients:
         torch.testing.assert_close(factor.mT @ factor, c.mT @ c, atol=1e-9, rtol=1e-9)
         assert bool((factor[:, rank:] == 0).all())
 
+    def test_the_rank_is_at_most_the_dimension_also_behind_a_channel_that_is_almost_dependent(self) -> None:
+        generator = torch.Generator().manual_seed(0)
+        bases, _ = torch.linalg.qr(torch.randn(50, 2, 2, generator=generator, dtype=torch.float64))
+        almost = torch.tensor([[1.0, 1.0], [0.0, 3e-9]], dtype=torch.float64).expand(50, 2, 2)
+        others = torch.randn(50, 2, 4, generator=generator, dtype=torch.float64)
+        c = bases @ torch.cat([almost, others], dim=2)
+        factor, ranks = triangular_factor(torch.nn.functional.pad(c, (0, 0, 0, 3)))
+        assert ranks.tolist() == [2] * 50
+        torch.testing.assert_close(factor.mT @ factor, c.mT @ c, atol=1e-6, rtol=0)
+
     def test_setting_absent_channels_aside_changes_nothing(self) -> None:
         c = torch.randn(3, 2, 6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         c[0, :, :, 1] = 0

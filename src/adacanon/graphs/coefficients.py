@@ -184,15 +184,16 @@ def triangular_factor(c: Tensor, *, size: Tensor | None = None) -> tuple[Tensor,
 
     Gram-Schmidt over the channels in their order; a channel that depends on those before it gets no row of its own.
     This is the Cholesky factor of :math:`C^\top C` when the rank is full, and unique in any case. What is tiny beside
-    ``size``, the largest channel of C if not given, is rounding and has no rank.
+    ``size``, the largest channel of C if not given, is rounding and has no rank. There are never more than M: behind a
+    channel that is almost dependent, rounding can look like another direction.
     """
-    channels = c.shape[-1]
+    channels, most = c.shape[-1], (c != 0).any(-1).sum(-1)
     smallest = _DEPENDENT * (c.norm(dim=-2).amax(-1) if size is None else size)
     factor = c.new_zeros(*c.shape[:-2], channels, channels)
     rank = torch.zeros(c.shape[:-2], dtype=torch.int64, device=c.device)
     for t in range(channels):
         length = c[..., t].norm(dim=-1)
-        counts = length > smallest
+        counts = (length > smallest) & (rank < most)
         q = torch.where(counts, 1 / length, 0.0).nan_to_num(posinf=0.0)[..., None] * c[..., t]
         row = (q[..., None, :] @ c).squeeze(-2)
         row = torch.cat([torch.zeros_like(row[..., :t]), row[..., t:]], dim=-1)
