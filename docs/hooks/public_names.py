@@ -16,6 +16,7 @@ PACKAGES = (
     "adacanon.frozen",
     "adacanon.diagnosis",
     "adacanon.explain",
+    "adacanon.distillation",
     "adacanon.deployment",
     "adacanon.testing",
     "adacanon.data",

@@ -5,6 +5,7 @@ This is a program of its own, because the virtual device changes torch for the w
 """
 
 import json
+import os
 import sys
 import time
 import traceback
@@ -93,3 +94,5 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(0)  # torch's threads for a device may abort a process whose interpreter is being taken down

@@ -27,7 +27,7 @@ ELSEWHERE = {
         *("NodeBases", "NodeClassifier", "NodeFilter", "NodeLabeller", "SpectralMLP"),
         *("coefficients_of", "node_coefficients_of", "spectra", "uniform"),
     },
-    "adacanon.maximizers": {"Stage"},
+    "adacanon.maximizers": {"Stage", "view_ranker"},
     "adacanon.spaces": {"special_orthogonal", "super_fibonacci"},
     "adacanon.baselines.clouds": {
         *("EGNNLayer", "FrameNetwork", "VNBatchNorm", "VNEdgeConvolution", "VNInvariant", "VNLayer", "VNLeakyReLU"),

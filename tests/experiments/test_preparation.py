@@ -80,7 +80,7 @@ def test_window_features_that_are_on_the_disk_are_left_alone(images: Path, cache
     folder, told = cache("one"), list[tuple[int, int]]()
     cifar.prepare([cifar_run()], executor=ThisProcess(), show=False)
     whole = contents(folder)
-    next(folder.rglob("000006-*.npy")).unlink()
+    next(folder.rglob("000006-*.features")).unlink()
     options = cifar_run().options()
     window_features.extract("CIFAR-10", options, ThisProcess(), on_shard=lambda *done: told.append(done))
     assert told == [(17, 17)]

@@ -146,7 +146,10 @@ def test_a_larger_budget_finds_more() -> None:
 
 
 def test_a_budget_that_cannot_be_kept_is_refused() -> None:
-    model = Canonicalized(MaxNetwork(), Rotations(), SampleAndRefine(5)).eval()
+    class Endless(RandomSearch):
+        with_budget = Maximizer.with_budget
+
+    model = Canonicalized(MaxNetwork(), Rotations(), Endless(5)).eval()
     with pytest.raises(InputError, match="cannot keep a budget"):
         model(large_clouds(), budget=10)
     with pytest.raises(InputError, match=r"budget to be a number, at least 1, got 0\.5"):

@@ -78,7 +78,7 @@ def edge_weights(graph: Any, source: Tensor) -> Tensor:
     weight = getattr(graph, "edge_weight", None)
     if weight is not None and (not isinstance(weight, Tensor) or weight.is_complex()):
         what = "complex numbers" if isinstance(weight, Tensor) else repr(weight)
-        raise InputError(f"edge_weight must be a tensor of real numbers, got {what}. Hint: edge_weight.real")
+        raise InputError(f"edge_weight must be real numbers in a tensor, got {what}. Hint: edge_weight.real")
     weight = torch.ones(source.shape[0]) if weight is None else weight.detach().reshape(-1).cpu()
     if weight.shape != source.shape:
         raise ShapeError(f"edge_weight must have one entry for each of the {source.shape[0]} edges, got {len(weight)}")

@@ -140,7 +140,9 @@ def _check_unpacked(path: Path) -> None:
 
 
 def _native(array: np.ndarray) -> Tensor:
-    """Torch knows the byte order of this machine only."""
+    """Torch knows the byte order of this machine only. An archive may hold bytes that are no array."""
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"it holds {type(array).__name__} where an array should be")
     return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
 
 
