@@ -125,6 +125,11 @@ class Execute:
     def _smoke(self) -> int:
         if self.executor != "local":
             raise InputError(f"Smoke runs are for the machine that they run on, got executor={self.executor!r}")
+        if (self.device, self.precision, self.devices, self.nodes) != ("cpu", "32", 1, 1):
+            raise InputError(
+                "Smoke runs are made by one process on the processor in 32 bits. Hint: leave --device, --precision, "
+                "--devices and --nodes out"
+            )
         return smoke_command(
             self.table,
             self.rows,
