@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.export import ExportedProgram
 
-from adacanon.core.arguments import real_number, whole_number
+from adacanon.arguments import real_number, whole_number
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.evaluation_mode import in_evaluation_mode
 from adacanon.core.pytree import batch_size, map_tensors, slice_rows, tensors

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import real_number, whole_number
+from adacanon.arguments import real_number, whole_number
 from adacanon.core.canonicalized import Canonicalized
 from adacanon.core.maximizer import Maximizer
 from adacanon.distillation.learning import learn

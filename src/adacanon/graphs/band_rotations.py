@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.core.family import Family, Fused, Searches
 from adacanon.core.pictures import Numbers
 from adacanon.core.pytree import Tree

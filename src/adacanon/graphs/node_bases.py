@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils._pytree import register_dataclass
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.core.family import Family, Searches
 from adacanon.core.pictures import Numbers
 from adacanon.errors import InputError, ShapeError

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import torch
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.errors import InputError, UnknownNameError
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficient_cache import load_coefficients, store_coefficients

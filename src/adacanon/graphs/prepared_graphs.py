@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs.band_frames import BandFrames, band_frames_of
 from adacanon.graphs.bands import Partition

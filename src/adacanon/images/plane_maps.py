@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adacanon.arguments import set_real_numbers
 from adacanon.core.answers import Carried, Kind
-from adacanon.core.arguments import set_real_numbers
 from adacanon.core.family import Family, Searches
 from adacanon.core.pictures import Pixels, in_turn
 from adacanon.core.pytree import Tree, map_tensors

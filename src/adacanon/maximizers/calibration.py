@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.arguments import real_number, whole_number
+from adacanon.arguments import real_number, whole_number
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, map_tensors, tensors
 from adacanon.errors import InputError

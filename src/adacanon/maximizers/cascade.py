@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from adacanon.core.arguments import set_whole_numbers
+from adacanon.arguments import set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, batch_size, map_tensors, take

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from adacanon.core.arguments import real_number, whole_number
+from adacanon.arguments import real_number, whole_number
 from adacanon.core.evaluation_mode import in_evaluation_mode
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree

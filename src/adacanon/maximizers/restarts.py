@@ -7,7 +7,7 @@ from functools import reduce
 import torch
 from torch import nn
 
-from adacanon.core.arguments import MOST, set_whole_numbers
+from adacanon.arguments import MOST, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, as_maximizer
 from adacanon.maximizers.selection import better

@@ -8,7 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import MOST, set_whole_numbers
+from adacanon.arguments import MOST, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, batch_size, slice_rows, take, where

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import set_real_numbers, set_whole_numbers
+from adacanon.arguments import set_real_numbers, set_whole_numbers
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree, expand_over, map_tensors, take
 from adacanon.maximizers.ascent import check_ascent, climb

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import whole_number
+from adacanon.arguments import whole_number
 from adacanon.core.space import Space
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacanon.core.arguments import set_real_numbers
+from adacanon.arguments import set_real_numbers
 from adacanon.core.space import Space
 from adacanon.errors import InputError
 from adacanon.spaces.box import Box
