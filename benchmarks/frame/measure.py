@@ -96,6 +96,7 @@ def report(rows: list[Row], *, title: str, path: Path | None) -> None:
     """Print an aligned table, and write the rows as JSON if a path is given."""
     print(f"\n{title}\n{table(rows)}")
     if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"title": title, "rows": rows}, indent=2) + "\n")
 
 

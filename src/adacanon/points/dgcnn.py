@@ -1,6 +1,7 @@
 """DGCNN: edge convolutions on neighbour graphs that are drawn anew in every layer."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -11,6 +12,7 @@ from adacanon.errors import InputError
 from adacanon.points.edges import folded_edges, largest_neighbours
 from adacanon.points.head import check_batch, classification_head
 from adacanon.points.normalized_linear import NormalizedLinear
+from adacanon.points.recomputed import recomputed
 from adacanon.points.rows import Rows, checked_rows
 from adacanon.takes import several, share, takes, whole
 
@@ -44,7 +46,7 @@ class EdgeConvolution(nn.Module):
         A, B = self.linear.weight.chunk(2, 1)
         own, beside, bias = folded_edges(self.norm, A - B, B, rows, rows, neighbours)
         largest = largest_neighbours(functional.linear(rows, beside), neighbours)
-        return functional.leaky_relu(functional.linear(rows, own, bias) + largest, SLOPE)
+        return functional.leaky_relu(functional.linear(rows, own, bias).add_(largest), SLOPE, inplace=True)
 
 
 class DGCNN(nn.Module):
@@ -113,9 +115,11 @@ class DGCNN(nn.Module):
         """Maximum and mean over the points (batch, 2 * aggregation)."""
         rows = checked_rows("DGCNN", points, mask, channels=self.channels, least=self.k)
         check_batch("DGCNN", points, self.head)
-        x = torch.cat(self.layers_of(rows, rows.of(points)), 1)
-        x = functional.leaky_relu(self.aggregation(x), SLOPE, inplace=True)
-        return torch.cat([rows.maximum(x), rows.mean(x)], 1)
+        layers = self.layers_of(rows, rows.of(points))
+        x = torch.cat(layers, 1)
+        with recomputed(x, partial(torch.cat, [layer.detach() for layer in layers], 1)):
+            x = functional.leaky_relu(self.aggregation(x), SLOPE, inplace=True)
+        return torch.cat(rows.maximum_and_mean(x), 1)
 
     def layers_of(self, rows: Rows, x: Tensor) -> list[Tensor]:
         """What every edge convolution gives for the rows x."""

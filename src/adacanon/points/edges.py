@@ -11,11 +11,15 @@ where points count as often as they are neighbours, and :math:`\mathrm{Cov}(a, p
 every centre.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from adacanon.points.normalized_linear import running_statistics, track
+from adacanon.points.recomputed import is_large
 
 CACHED_CENTRES = 64
 """Centres whose neighbours are compared together; more of them fall out of a processor's cache."""
@@ -38,7 +42,10 @@ def folded_edges(
     with torch.autocast(centres.device.type, enabled=False):
         if norm.training:
             a, p = centres.to(U.dtype), points.to(V.dtype)
-            mean, variance = edge_statistics(U, V, a, p, neighbours)
+            if is_large(p):
+                mean, variance = checkpoint(edge_statistics, U, V, a, p, neighbours, use_reentrant=False)
+            else:
+                mean, variance = edge_statistics(U, V, a, p, neighbours)
             track(norm, mean.detach(), variance.detach(), neighbours.numel())
         else:
             mean, variance = running_statistics(norm)
@@ -66,10 +73,25 @@ def largest_neighbours(values: Tensor, neighbours: Tensor) -> Tensor:
         values (points, channels), neighbours (rows, k) naming points -> (rows, channels)
     """
     if torch.is_grad_enabled() and values.requires_grad:
-        return values.gather(0, winning_neighbours(values.detach(), neighbours))
+        return _Gathered.apply(values, winning_neighbours(values.detach(), neighbours))
     if torch.compiler.is_exporting():  # pieces would make the number of rows a constant
         return values[neighbours].amax(1)
     return torch.cat([values[part].amax(1) for part in neighbours.split(CACHED_CENTRES)])
+
+
+class _Gathered(torch.autograd.Function):
+    """``values.gather(0, winners)``, which keeps neither the values nor 64 bits of every winner for its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, winners: Tensor) -> Tensor:
+        ctx.points = len(values)
+        ctx.save_for_backward(winners.int() if len(values) < 1 << 31 else winners)
+        return values.gather(0, winners)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (gradient,), (winners,) = gradients, ctx.saved_tensors
+        return gradient.new_zeros(ctx.points, gradient.shape[1]).scatter_add_(0, winners.long(), gradient), None
 
 
 def winning_neighbours(values: Tensor, neighbours: Tensor) -> Tensor:
@@ -96,3 +118,31 @@ def group_maximum(values: Tensor) -> Tensor:
     if torch.is_grad_enabled() and values.requires_grad:
         return values.max(1).values
     return values.amax(1)
+
+
+def maximum_and_mean(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Both over the second axis; of members that tie at the maximum, one gets its gradient.
+
+    Shape:
+        (groups, members, channels) -> twice (groups, channels)
+    """
+    if torch.is_grad_enabled() and values.requires_grad:
+        return _MaximumAndMean.apply(values)
+    return values.amax(1), values.mean(1)
+
+
+class _MaximumAndMean(torch.autograd.Function):
+    """One gradient of the size of the values, where two that are added need three."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> tuple[Tensor, Tensor]:
+        largest, members = values.max(1)
+        ctx.members = values.shape[1]
+        ctx.save_for_backward(members)
+        return largest, values.mean(1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        (of_maximum, of_mean), (members,) = gradients, ctx.saved_tensors
+        spread = (of_mean / ctx.members)[:, None].repeat(1, ctx.members, 1)
+        return spread.scatter_add_(1, members[:, None], of_maximum[:, None])

@@ -1,11 +1,14 @@
 """A linear layer and its batch normalization as one linear map."""
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from adacanon.errors import InputError
 from adacanon.points.moments import moments
+from adacanon.points.recomputed import recomputed
 
 
 class NormalizedLinear(nn.Module):
@@ -40,7 +43,9 @@ class NormalizedLinear(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         if self.norm is not None and self.norm.training and not self.fold_batches:
-            return self.norm(self.linear(rows))
+            products = self.linear(rows)
+            with recomputed(products, partial(_products, rows.detach(), self.linear.weight.detach(), products.dtype)):
+                return self.norm(products)
         return functional.linear(rows, *self.folded(rows))
 
     def folded(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -65,6 +70,11 @@ class NormalizedLinear(nn.Module):
         mean, variance = weight @ centre, ((weight @ covariance) * weight).sum(1).clamp(min=0)
         track(norm, mean.detach(), variance.detach(), len(rows))
         return mean, variance
+
+
+def _products(rows: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
+    """Those of a linear layer, in the precision that it had."""
+    return functional.linear(rows.to(dtype), weight.to(dtype))
 
 
 def running_statistics(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from adacanon.points.checks import check_clouds, check_enough, check_mask
-from adacanon.points.edges import group_maximum
+from adacanon.points.edges import group_maximum, maximum_and_mean
 from adacanon.points.neighbours import nearest_neighbours
 
 
@@ -71,6 +71,12 @@ class Rows:
             return self.clouds(rows).mean(1)
         count = self.mask.sum(1).to(rows.dtype)
         return self.sum(rows) / count.view(-1, *[1] * (rows.dim() - 1))
+
+    def maximum_and_mean(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Over the points of every cloud: (rows, channels) -> twice (batch, channels)."""
+        if self.mask is None:
+            return maximum_and_mean(self.clouds(rows))
+        return self.maximum(rows), self.mean(rows)
 
     def spread(self, per_cloud: Tensor, dim: int = 0) -> Tensor:
         """What belongs to a cloud, at each of its points: (batch, ...) -> (rows, ...), or along another axis."""

@@ -144,7 +144,7 @@ class VNDGCNN(nn.Module):
             x = layer(x, vector_neighbours(rows, x, self.k))
             layers.append(x)
         numbers, _ = invariants(self.invariant, self.aggregation(torch.cat(layers, 2)), rows)
-        return torch.cat([rows.maximum(numbers), rows.mean(numbers)], 1)
+        return torch.cat(rows.maximum_and_mean(numbers), 1)
 
 
 class VNContext(nn.Module):
