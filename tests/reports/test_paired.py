@@ -10,6 +10,7 @@ import pytest
 from adacanon.cli import main
 from adacanon.errors import InputError
 from adacanon.reports.paired import compared, comparison_html, comparison_lines, comparison_markdown
+from adacanon.reports.terminal import show_comparison
 from adacanon.runs.runner import comparison_of
 from adacanon.training.records import append_record
 from cases.tiny_table import TINY, tiny_run
@@ -45,6 +46,18 @@ def test_differences_are_shown_with_their_errors_and_missing_pairs() -> None:
     page = comparison_html(comparison)
     assert "A &lt; B" in page
     assert "+2.00 ± 0.58" in page
+
+
+def test_a_comparison_keeps_its_names_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    columns = [f"data set {i}" for i in range(9)]
+    records = [record(row, split, 1.5 * split, column) for row in "ab" for split in range(3) for column in columns]
+    show_comparison(compared(records, "a", ["b"], columns, title="Title"))
+    printed = capsys.readouterr().out
+    assert all(column in printed for column in columns)
+    assert printed.count("│ b ") == printed.count("┃ method") > 1
 
 
 def test_a_row_without_pairs_is_refused(tmp_path: Path) -> None:

@@ -32,32 +32,29 @@ class Progress(NamedTuple):
 
 
 def show_summary(summary: Summary) -> None:
-    """Figures, then notes and what is missing; where the terminal is narrow, there are several tables."""
-    from rich.console import Console
-
-    console, content = Console(), lines(summary)
-    for number, columns in enumerate(_side_by_side(content, console.width)):
-        title = summary.title if number == 0 else ""
-        console.print(_table(title, [tuple(line[i] for i in columns) for line in content]))
-    for note in (*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())):
-        console.print(f"• {note}", highlight=False, markup=False)
+    """Figures, then notes and what is missing."""
+    _show(summary.title, lines(summary), (*summary.notes, *(f"Missing runs: {gap}" for gap in summary.missing())))
 
 
 def show_comparison(comparison: Comparison) -> None:
     """One row against the others."""
-    from rich.console import Console
-
-    console, ((_, *columns), *rows) = Console(), comparison_lines(comparison)
-    console.print(_table(f"{comparison.title}: {comparison.row} minus each method", [(NAMES[0], *columns), *rows]))
-    console.print(f"• {HOW_TO_READ}", highlight=False, markup=False)
+    (_, *columns), *rows = comparison_lines(comparison)
+    title = f"{comparison.title}: {comparison.row} minus each method"
+    _show(title, [(NAMES[0], *columns), *rows], [HOW_TO_READ])
 
 
 def show_trials(title: str, content: Sequence[Line], notes: Sequence[str]) -> None:
     """What smoke runs came to."""
+    _show(title, content, notes)
+
+
+def _show(title: str, content: Sequence[Line], notes: Sequence[str]) -> None:
+    """A table and notes on it; where the terminal is narrow, several tables that repeat the names."""
     from rich.console import Console
 
     console = Console()
-    console.print(_table(title, content))
+    for number, columns in enumerate(_side_by_side(content, console.width)):
+        console.print(_table(title if number == 0 else "", [tuple(line[i] for i in columns) for line in content]))
     for note in notes:
         console.print(f"• {note}", highlight=False, markup=False)
 
