@@ -118,8 +118,8 @@ class DGCNN(nn.Module):
         layers = self.layers_of(rows, rows.of(points))
         x = torch.cat(layers, 1)
         with recomputed(x, partial(torch.cat, [layer.detach() for layer in layers], 1)):
-            x = functional.leaky_relu(self.aggregation(x), SLOPE, inplace=True)
-        return torch.cat(rows.maximum_and_mean(x), 1)
+            x = self.aggregation(x)
+        return torch.cat(rows.maximum_and_mean(x, SLOPE), 1)
 
     def layers_of(self, rows: Rows, x: Tensor) -> list[Tensor]:
         """What every edge convolution gives for the rows x."""

@@ -120,29 +120,39 @@ def group_maximum(values: Tensor) -> Tensor:
     return values.amax(1)
 
 
-def maximum_and_mean(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Both over the second axis; of members that tie at the maximum, one gets its gradient.
+def maximum_and_mean(values: Tensor, slope: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Both over the second axis, of leaky rectified values; of members that tie, one gets the maximum's gradient.
 
     Shape:
         (groups, members, channels) -> twice (groups, channels)
     """
     if torch.is_grad_enabled() and values.requires_grad:
-        return _MaximumAndMean.apply(values)
+        return _MaximumAndMean.apply(values, slope)
+    values = _rectified(values, slope)
     return values.amax(1), values.mean(1)
 
 
+def _rectified(values: Tensor, slope: float) -> Tensor:
+    return values if slope == 1.0 else functional.leaky_relu(values, slope)
+
+
 class _MaximumAndMean(torch.autograd.Function):
-    """One gradient of the size of the values, where two that are added need three."""
+    """One gradient of the size of the values is ever held, where autograd would hold three."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor) -> tuple[Tensor, Tensor]:
-        largest, members = values.max(1)
-        ctx.members = values.shape[1]
-        ctx.save_for_backward(members)
-        return largest, values.mean(1)
+    def forward(ctx: Any, values: Tensor, slope: float) -> tuple[Tensor, Tensor]:
+        rectified = _rectified(values, slope)
+        largest, members = rectified.max(1)
+        ctx.slope, ctx.members = slope, values.shape[1]
+        ctx.save_for_backward(members, rectified)
+        return largest, rectified.mean(1)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        (of_maximum, of_mean), (members,) = gradients, ctx.saved_tensors
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (of_maximum, of_mean), (members, rectified) = gradients, ctx.saved_tensors
         spread = (of_mean / ctx.members)[:, None].repeat(1, ctx.members, 1)
-        return spread.scatter_add_(1, members[:, None], of_maximum[:, None])
+        spread = spread.scatter_add_(1, members[:, None], of_maximum[:, None])
+        if ctx.slope != 1.0:
+            for group, values in zip(spread, rectified, strict=True):
+                group.copy_(torch.where(values > 0, group, group * ctx.slope))
+        return spread, None

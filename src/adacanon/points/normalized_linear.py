@@ -1,14 +1,12 @@
 """A linear layer and its batch normalization as one linear map."""
 
-from functools import partial
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from adacanon.errors import InputError
 from adacanon.points.moments import moments
-from adacanon.points.recomputed import recomputed
+from adacanon.points.recomputed import is_large
 
 
 class NormalizedLinear(nn.Module):
@@ -23,13 +21,14 @@ class NormalizedLinear(nn.Module):
     and ``nn.BatchNorm1d`` up to rounding; hooks of the two modules are not called, and statistics are per process.
 
     It pays where rows are many and inputs are narrow: Cov(x) costs rows x inputs². Where products are wanted one by
-    one and inputs are wide, ``fold_batches=False`` normalises a batch in training as the two modules do.
+    one and inputs are wide, ``fold_batches=False`` normalises a batch in training as the two modules do, unless it is
+    so large that memory is worth more than time.
 
     Args:
         inputs: columns of a row.
         outputs: columns of the answer.
         batch_norm: without it, an ordinary linear layer with a bias.
-        fold_batches: fold in training too, not only in evaluation.
+        fold_batches: fold in training too, not only in evaluation and for large batches.
 
     Shape:
         (rows, inputs) -> (rows, outputs)
@@ -42,10 +41,8 @@ class NormalizedLinear(nn.Module):
         self.norm = nn.BatchNorm1d(outputs) if batch_norm else None
 
     def forward(self, rows: Tensor) -> Tensor:
-        if self.norm is not None and self.norm.training and not self.fold_batches:
-            products = self.linear(rows)
-            with recomputed(products, partial(_products, rows.detach(), self.linear.weight.detach(), products.dtype)):
-                return self.norm(products)
+        if self.norm is not None and self.norm.training and not (self.fold_batches or is_large(rows)):
+            return self.norm(self.linear(rows))
         return functional.linear(rows, *self.folded(rows))
 
     def folded(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -70,11 +67,6 @@ class NormalizedLinear(nn.Module):
         mean, variance = weight @ centre, ((weight @ covariance) * weight).sum(1).clamp(min=0)
         track(norm, mean.detach(), variance.detach(), len(rows))
         return mean, variance
-
-
-def _products(rows: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
-    """Those of a linear layer, in the precision that it had."""
-    return functional.linear(rows.to(dtype), weight.to(dtype))
 
 
 def running_statistics(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:

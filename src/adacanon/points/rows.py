@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from adacanon.points.checks import check_clouds, check_enough, check_mask
 from adacanon.points.edges import group_maximum, maximum_and_mean
@@ -72,10 +73,11 @@ class Rows:
         count = self.mask.sum(1).to(rows.dtype)
         return self.sum(rows) / count.view(-1, *[1] * (rows.dim() - 1))
 
-    def maximum_and_mean(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Over the points of every cloud: (rows, channels) -> twice (batch, channels)."""
+    def maximum_and_mean(self, rows: Tensor, slope: float = 1.0) -> tuple[Tensor, Tensor]:
+        """Over the points of every cloud, of leaky rectified values: (rows, channels) -> twice (batch, channels)."""
         if self.mask is None:
-            return maximum_and_mean(self.clouds(rows))
+            return maximum_and_mean(self.clouds(rows), slope)
+        rows = functional.leaky_relu(rows, slope)
         return self.maximum(rows), self.mean(rows)
 
     def spread(self, per_cloud: Tensor, dim: int = 0) -> Tensor:
