@@ -15,6 +15,7 @@ from adacanon.baselines.graphs.spatio_spectral import spectral_encodings
 from adacanon.errors import DataError
 from adacanon.experiments.graphs import benchmark_graphs, benchmark_methods, ogb
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
+from adacanon.experiments.graphs.kept_arrays import Portions
 from adacanon.experiments.images import cifar, window_features
 from adacanon.experiments.images.cifar import CIFAR
 from adacanon.graphs import prepared_graphs
@@ -22,6 +23,7 @@ from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import decompose
 from adacanon.images.resnet import ResNet18
 from adacanon.runs.executors import LocalProcesses, ThisProcess
+from adacanon.runs.executors.executor import calls_on
 from adacanon.runs.run import Run
 from cases.official_ogb import official_ogb
 
@@ -112,11 +114,11 @@ def test_graphs_of_processes_are_those_of_one(molecules: BenchmarkGraphs, cache:
     """Frames, return probabilities, canonical eigenvectors and eigenpairs, to the last bit; nothing is left over."""
     options, told = [settings(row) for row in ("GIN", "encodings", "eigenvectors")], list[tuple[int, int]]()
     one = cache("one")
-    benchmark_methods.prepare(molecules, options, ThisProcess(), lambda *done: told.append(done))
+    benchmark_methods.prepare(molecules, options, Portions(on_progress=lambda *done: told.append(done)))
     assert told == [(16, 40), (32, 40), (40, 40)] * 3
     two = cache("two")
     with LocalProcesses(2) as executor:
-        benchmark_methods.prepare(molecules, options, executor, lambda *done: None)
+        benchmark_methods.prepare(molecules, options, Portions(calls_on(executor)))
     assert sorted(contents(one)) == sorted(contents(two))
     assert len([name for name in contents(one) if "coefficients" in name]) == 1
     files = sorted(file for file in one.rglob("*") if file.suffix == ".npz" and file.is_file())

@@ -6,12 +6,12 @@ from typing import Literal
 
 import tyro
 
-from adacanon.commands.options import RESULTS, THREADS, Device, Preset, names_of, set_threads
+from adacanon.commands.options import RESULTS, THREADS, Device, Place, Preset, names_of, set_threads
 from adacanon.experiments.figures import write_figure
 from adacanon.experiments.import_data import describe_import
 from adacanon.reports.progress import passes_bar
 from adacanon.reports.terminal import show_demo
-from adacanon.runs.executors import Hardware
+from adacanon.runs.executors import Hardware, executor_named
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class Data:
     ShapeNet part benchmark, shapenetcore_partanno_segmentation_benchmark_v0_normal; of images, cifar-10-python.tar.gz,
     cifar-100-python.tar.gz (both packed or unpacked) and the four files of MNIST; of molecules, the unpacked xyz files
     of QM9, and the folder of Peptides-func (train.pt, val.pt, test.pt). Graphs of OGB need no import. Which of them it
-    is, is told by the files.
+    is, is told by the files. An import that is stopped goes on with the files that are missing, when the same command
+    is given again.
     """
 
     action: tyro.conf.Positional[Literal["import"]]
@@ -82,9 +83,21 @@ class Data:
     """The folder of data sets, to which ADACANON_DATA may point from then on."""
     points: int = 1024
     """Points of every shape of a point cloud."""
+    jobs: int | None = None
+    """Parts of a release of many files that are read at a time, each in a process; one, or all that a cluster has room
+    for. Images, HDF5 files and peptides are few files, which the command reads itself."""
+    executor: Place = "local"
+    """``local``: processes of this machine; ``ray``: a Ray cluster, which needs ``adacanon[cluster]``."""
+    address: str = ""
+    """HOST:PORT of a running Ray cluster, or auto; without it, one is started for the command and stopped after it."""
+    cpus_per_run: float = 1.0
+    """Processors that Ray reserves for a part."""
 
     def __call__(self) -> int:
-        with passes_bar("files read") as on_progress:
-            done = describe_import(self.source, self.output, points=self.points, on_progress=on_progress)
+        executor = executor_named(self.executor, address=self.address, jobs=self.jobs, cpus=self.cpus_per_run)
+        with executor, passes_bar("files read") as on_progress:
+            done = describe_import(
+                self.source, self.output, points=self.points, on_progress=on_progress, executor=executor
+            )
         print(done)
         return 0

@@ -47,6 +47,13 @@ def remove_arrays(name: str, digest: str) -> None:
         _file(name, digest).unlink(missing_ok=True)
 
 
+def remove_arrays_named(beginning: str) -> None:
+    """Remove all that is kept under names that begin like this."""
+    with suppress(OSError):
+        for file in (cache_folder() / "arrays").glob(f"{beginning}-*.npz"):
+            file.unlink(missing_ok=True)
+
+
 def is_stored(name: str, digest: str) -> bool:
     """Whether anything is kept under a name and a digest."""
     return _file(name, digest).is_file()

@@ -1,11 +1,13 @@
 """From an official folder or archive to the one file that a loader reads."""
 
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
+from adacanon.data.file_parts import InOrder, Reading
 from adacanon.data.official import OnProgress, silent
 from adacanon.data.releases import RELEASES, Arrays, Counts, Release
 from adacanon.errors import DataError, InputError
@@ -30,7 +32,14 @@ class Imported:
     remark: str = ""
 
 
-def import_folder(source: Path, output: Path, *, points: int = 1024, on_progress: OnProgress = silent) -> Imported:
+def import_folder(
+    source: Path,
+    output: Path,
+    *,
+    points: int = 1024,
+    on_progress: OnProgress = silent,
+    in_order: InOrder = starmap,
+) -> Imported:
     """Turn an official folder or archive into the file that a loader reads, in a folder of data sets.
 
     Args:
@@ -38,6 +47,8 @@ def import_folder(source: Path, output: Path, *, points: int = 1024, on_progress
         output: the folder of data sets, to which ``ADACANON_DATA`` may point from then on.
         points: of every shape, for point clouds.
         on_progress: called with the files that are read and with all of them.
+        in_order: calls a function with several arguments, elsewhere, and gives the answers in their order; for
+            releases of many files. Stopped in the middle, the same import goes on with the files that are missing.
 
     Example:
         >>> import_folder(Path("modelnet40_normal_resampled"), Path("data")).counts  # doctest: +SKIP
@@ -53,8 +64,10 @@ def import_folder(source: Path, output: Path, *, points: int = 1024, on_progress
     file = output / release.file
     if file.exists():
         raise DataError(f"{file} exists already. Hint: remove it first, or give another folder")
-    arrays = release.read(source, points, on_progress)
+    reading = Reading(in_order, on_progress).of(source, release.name, points)
+    arrays = release.read(source, points, reading)
     _write(file, arrays)
+    reading.forget()
     try:
         release.check(output)
     except DataError:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adacanon.data.file_parts import HERE, Reading, read_in_parts
 from adacanon.data.modelnet import CLASSES, PARTS, SUBSET
 from adacanon.data.official import (
     OnProgress,
@@ -28,10 +29,13 @@ RESAMPLED, HDF5 = "modelnet40_shape_names.txt", "shape_names.txt"
 """The file by which a release is known."""
 
 MODELNET10 = ("bathtub", "bed", "chair", "desk", "dresser", "monitor", "night_stand", "sofa", "table", "toilet")
+PART = 128
+"""Text files that a process reads at a time."""
+
 Arrays = dict[str, np.ndarray]
 
 
-def resampled_modelnet(folder: Path, points: int, on_progress: OnProgress = silent) -> Arrays:
+def resampled_modelnet(folder: Path, points: int, reading: Reading = HERE) -> Arrays:
     """The arrays of ``modelnet40_normal_resampled``: the first points of every shape."""
     names = _class_names(folder / RESAMPLED)
     listed = {part: lines_of(folder / f"modelnet40_{part}.txt") for part in PARTS}
@@ -42,11 +46,13 @@ def resampled_modelnet(folder: Path, points: int, on_progress: OnProgress = sile
     for part, ids in listed.items():
         classes = [name.rpartition("_")[0] for name in ids]
         files = [folder / kind / f"{name}.txt" for kind, name in zip(classes, ids, strict=True)]
+        labels = _numbered(folder / f"modelnet40_{part}.txt", classes, names)
+        clouds = read_in_parts(
+            _text_clouds, files, [points] * len(files), size=PART, part=part, before=done, total=total, reading=reading
+        )
         content |= {
-            f"{part}_labels": _numbered(folder / f"modelnet40_{part}.txt", classes, names),
-            f"{part}_points": np.stack(
-                [_text_cloud(file, points) for file in counted(files, on_progress, before=done, total=total)]
-            ),
+            f"{part}_labels": labels,
+            f"{part}_points": clouds["points"],
             f"{part}_ids": np.array(ids),
             f"{part}_in_modelnet10": np.array([name in subset for name in ids]),
         }
@@ -96,6 +102,10 @@ def _numbered(file: Path, classes: list[str], names: list[str]) -> np.ndarray:
     if strange:
         raise DataError(f"{file}: expected names such as {names[0]}_0001, of known classes, got {strange[0]!r}")
     return np.array([names.index(kind) for kind in classes], dtype=np.uint8)
+
+
+def _text_clouds(files: list[Path], points: list[int]) -> Arrays:
+    return {"points": np.stack([_text_cloud(*one) for one in zip(files, points, strict=True)])}
 
 
 def _text_cloud(file: Path, points: int) -> np.ndarray:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adacanon.data.official import OnProgress, counted, lines_of, silent
+from adacanon.data.file_parts import HERE, Reading, read_in_parts
+from adacanon.data.official import lines_of
 from adacanon.data.qm9 import ELEMENTS, FILE, GAP, POLARIZABILITY
 from adacanon.errors import DataError, InputError
 from adacanon.files import write_whole
@@ -20,6 +21,9 @@ from adacanon.folders import cache_folder
 
 MOLECULES, LIST = "dsgdb9nsd_*.xyz", "uncharacterized.txt"
 """Names of the official files."""
+
+PART = 2000
+"""Files that a process reads at a time."""
 
 SYMBOLS = dict(zip("HCNOF", ELEMENTS, strict=True))
 SCALARS, AT_POLARIZABILITY, AT_GAP = 15, 4, 7
@@ -78,7 +82,7 @@ def read_qm9(
     validation: int = 3000,
     test: int = 5000,
     seed: int = 0,
-    on_progress: OnProgress = silent,
+    reading: Reading = HERE,
 ) -> dict[str, np.ndarray]:
     """The arrays of the file; arguments as in :func:`import_qm9`."""
     files = sorted(source.glob(MOLECULES))
@@ -88,15 +92,15 @@ def read_qm9(
     kept = [file for file in files if _number(file) not in left_out]
     if min(validation, test) < 1 or validation + test >= len(kept):
         raise InputError(f"{len(kept)} molecules have no parts of validation={validation}, test={test} and the rest")
-    molecules = [_molecule(file) for file in counted(kept, on_progress)]
+    molecules = read_in_parts(_molecules, kept, size=PART, reading=reading)
     order = np.random.default_rng(seed).permutation(len(kept))
-    atoms = np.concatenate([molecule.atoms for molecule in molecules])
+    atoms = molecules["atoms"]
     return {
         "positions": atoms[:, :3].astype(np.float32),
         "mulliken_charges": atoms[:, 3].astype(np.float32),
-        "atomic_numbers": np.concatenate([molecule.numbers for molecule in molecules]).astype(np.uint8),
-        "atom_counts": np.array([len(molecule.numbers) for molecule in molecules], dtype=np.uint8),
-        "targets": np.array([molecule.scalars for molecule in molecules]),
+        "atomic_numbers": molecules["numbers"].astype(np.uint8),
+        "atom_counts": molecules["counts"].astype(np.uint8),
+        "targets": molecules["scalars"],
         "target_names": np.array([POLARIZABILITY, GAP]),
         "molecule_index": np.array([_number(file) for file in kept], dtype=np.int32),
         "train": order[validation + test :],
@@ -124,6 +128,16 @@ def _listed(file: Path) -> set[int]:
     if not found:
         raise DataError(f"{file}: expected lines that begin with the number of a molecule, as in uncharacterized.txt")
     return found
+
+
+def _molecules(files: list[Path]) -> dict[str, np.ndarray]:
+    molecules = [_molecule(file) for file in files]
+    return {
+        "numbers": np.concatenate([molecule.numbers for molecule in molecules]),
+        "atoms": np.concatenate([molecule.atoms for molecule in molecules]),
+        "counts": np.array([len(molecule.numbers) for molecule in molecules]),
+        "scalars": np.array([molecule.scalars for molecule in molecules]),
+    }
 
 
 def _molecule(file: Path) -> _Molecule:

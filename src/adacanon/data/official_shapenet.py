@@ -9,16 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from adacanon.data.official import (
-    OnProgress,
-    check_disjoint,
-    counted,
-    half_precision,
-    json_list,
-    lines_of,
-    silent,
-    table_of,
-)
+from adacanon.data.file_parts import HERE, Reading, read_in_parts
+from adacanon.data.official import check_disjoint, half_precision, json_list, lines_of, table_of
 from adacanon.data.shapenet import CATEGORIES, MOST_PARTS, PADDING, SPLITS
 from adacanon.errors import DataError
 
@@ -45,11 +37,14 @@ PARTS_OF = {
 }
 """How many parts a category has; their numbers follow one another in this order."""
 
+PART = 128
+"""Files that a process reads at a time."""
+
 COLUMNS = "x y z nx ny nz part"
 Arrays = dict[str, np.ndarray]
 
 
-def shapenet_parts(folder: Path, points: int, on_progress: OnProgress = silent) -> Arrays:
+def shapenet_parts(folder: Path, points: int, reading: Reading = HERE) -> Arrays:
     """The arrays of the benchmark: ``points`` of every shape, drawn by its name; smaller shapes repeat theirs."""
     numbers = _folders(folder / KNOWN_BY)
     lists = {split: folder / "train_test_split" / f"shuffled_{split}_file_list.json" for split in SPLITS}
@@ -59,14 +54,22 @@ def shapenet_parts(folder: Path, points: int, on_progress: OnProgress = silent) 
     done, total = 0, sum(map(len, listed.values()))
     for split, names in listed.items():
         categories = [numbers[name.partition("/")[0]] for name in names]
-        pairs = list(zip(names, categories, strict=True))
-        shapes = [
-            _shape(folder, name, kind, points) for name, kind in counted(pairs, on_progress, before=done, total=total)
-        ]
+        shapes = read_in_parts(
+            _shapes,
+            [folder / f"{name}.txt" for name in names],
+            names,
+            categories,
+            [points] * len(names),
+            size=PART,
+            part=split,
+            before=done,
+            total=total,
+            reading=reading,
+        )
         done += len(names)
         content |= {
-            f"{split}_points": np.stack([cloud for cloud, _ in shapes]),
-            f"{split}_part_labels": np.stack([labels for _, labels in shapes]),
+            f"{split}_points": shapes["points"],
+            f"{split}_part_labels": shapes["part_labels"],
             f"{split}_category": np.array(categories, dtype=np.uint8),
             f"{split}_ids": np.array(names),
         }
@@ -92,8 +95,12 @@ def _name(file: Path, entry: object, numbers: dict[str, int]) -> str:
     return f"{words[1]}/{words[2]}"
 
 
-def _shape(folder: Path, name: str, category: int, points: int) -> tuple[np.ndarray, np.ndarray]:
-    file = folder / f"{name}.txt"
+def _shapes(files: list[Path], names: list[str], categories: list[int], points: list[int]) -> Arrays:
+    shapes = [_shape(*one) for one in zip(files, names, categories, points, strict=True)]
+    return {"points": np.stack([cloud for cloud, _ in shapes]), "part_labels": np.stack([part for _, part in shapes])}
+
+
+def _shape(file: Path, name: str, category: int, points: int) -> tuple[np.ndarray, np.ndarray]:
     if (file.parent / "points").is_dir():
         raise DataError(
             f"{file.parent}: expected a text file for every shape, got the layout of the release without normals. "

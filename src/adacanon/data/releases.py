@@ -19,7 +19,7 @@ from adacanon.data import (
     qm9,
     shapenet,
 )
-from adacanon.data.official import OnProgress
+from adacanon.data.file_parts import Reading
 from adacanon.data.official_images import ARCHIVES, MNIST_NAMES, read_images
 
 Arrays = dict[str, np.ndarray]
@@ -33,7 +33,7 @@ class Release:
     Attributes:
         name: of the official folder or archive.
         known_by: names of files; whatever holds one of them is this release. An archive may also be named itself.
-        read: from the source, the number of points of a cloud and a report of progress to the arrays.
+        read: from the source, the number of points of a cloud, and where and how files are read, to the arrays.
         file: which the loader reads.
         check: reads it from the folder given; what it refuses is not kept.
         key: of the arrays that have one entry per sample, after the name of their part; empty if the part is one.
@@ -44,7 +44,7 @@ class Release:
 
     name: str
     known_by: tuple[str, ...]
-    read: Callable[[Path, int, OnProgress], Arrays]
+    read: Callable[[Path, int, Reading], Arrays]
     file: Path
     check: Callable[[Path], object]
     key: str
@@ -73,7 +73,7 @@ def _images(name: str, official: str, *known_by: str) -> Release:
     return Release(
         official,
         known_by,
-        lambda source, points, on_progress: read_images(name, source, on_progress),
+        lambda source, points, reading: read_images(name, source, reading.on_progress),
         images.file_of(name),
         lambda folder: images.load_images(name, folder=folder),
         "_labels",
@@ -82,8 +82,8 @@ def _images(name: str, official: str, *known_by: str) -> Release:
     )
 
 
-def _read_qm9(source: Path, points: int, on_progress: OnProgress) -> Arrays:
-    return official_qm9.read_qm9(source, without=official_qm9.list_beside(source), on_progress=on_progress)
+def _read_qm9(source: Path, points: int, reading: Reading) -> Arrays:
+    return official_qm9.read_qm9(source, without=official_qm9.list_beside(source), reading=reading)
 
 
 def _remark_on_qm9(source: Path) -> str:
@@ -107,7 +107,7 @@ RELEASES = (
     _clouds(
         name="modelnet40_ply_hdf5_2048",
         known_by=(official_modelnet.HDF5,),
-        read=official_modelnet.hdf5_modelnet,
+        read=lambda source, points, reading: official_modelnet.hdf5_modelnet(source, points, reading.on_progress),
         file=modelnet.FILE,
         check=_check_modelnet,
         counts=({"train": 9840, "test": 2468},),
@@ -126,7 +126,7 @@ RELEASES = (
     Release(
         "Peptides-func",
         ("val.pt",),
-        lambda source, points, on_progress: official_peptides.read_peptides(source, on_progress),
+        lambda source, points, reading: official_peptides.read_peptides(source, reading.on_progress),
         peptides.FILE,
         lambda folder: peptides.load_peptides(folder=folder),
         "",

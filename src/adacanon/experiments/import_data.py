@@ -5,11 +5,16 @@ from pathlib import Path
 from shlex import quote
 
 from adacanon.data.importing import import_folder
+from adacanon.runs.executors import Executor
+from adacanon.runs.executors.executor import calls_on
 
 
-def describe_import(source: Path, output: Path, *, points: int, on_progress: Callable[[int, int], None]) -> str:
-    """Import an official folder, and say what was found and how it is used."""
-    done = import_folder(source, output, points=points, on_progress=on_progress)
+def describe_import(
+    source: Path, output: Path, *, points: int, on_progress: Callable[[int, int], None], executor: Executor
+) -> str:
+    """Import an official folder, whose files an executor reads, and say what was found and how it is used."""
+    place = source if executor.inside else source.absolute()  # workers may be in another folder
+    done = import_folder(place, output, points=points, on_progress=on_progress, in_order=calls_on(executor))
     each = f", {points} points each" if done.unit == "shapes" else ""
     lines = [f"{done.file}: {_in_words(done.counts)} {done.unit} of {done.release}{each}."]
     if done.counts != done.official:

@@ -116,10 +116,11 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
 
 
 def prepare(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
-    """Extract the features that the crops need."""
+    """Extract the features that the crops need, and what is derived of graphs."""
     options = [(run, run.options()) for run in runs]
     crops = [Run.of("cifar", run.row, own["data"], run.split, own) for run, own in options if "windows" in own]
     cifar.prepare(crops, executor=executor, show=show)
+    soft_graphs.prepare([run for run in runs if run.column == GRAPHS], executor=executor, show=show)
 
 
 SHOWN = (

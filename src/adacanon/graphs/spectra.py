@@ -4,13 +4,19 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from adacanon.errors import InputError
 from adacanon.graphs.bands import Partition
-from adacanon.graphs.spectra_store import load_blobs, store_blobs
+from adacanon.graphs.portions import InOrder, OnProgress, in_portions, portions_of
+from adacanon.graphs.spectra_store import load_blobs, store_blobs, stored_names
+
+_PORTION = 256
+"""Matrices that a process takes at a time, where spectra are computed beforehand."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +50,51 @@ def spectra(operators: Sequence[Tensor], *, cache: bool = True) -> list[Spectrum
     digests = [_digest(matrix) for matrix in operators]
     known = {name: _unpacked(blob) for name, blob in load_blobs(set(digests)).items()} if cache else {}
     fresh = {
-        digest: decompose(matrix)
+        digest: _row_by_row(decompose(matrix))
         for digest, matrix in dict(zip(digests, operators, strict=True)).items()
         if digest not in known
     }
     if cache and fresh:
-        store_blobs({digest: _packed(spectrum) for digest, spectrum in fresh.items()})
+        store_blobs({digest: _packed(spectrum).data.cast("B") for digest, spectrum in fresh.items()})
     known |= fresh
     return [known[digest] for digest in digests]
+
+
+def keep_spectra(
+    operators: Sequence[Tensor],
+    *,
+    in_order: InOrder = starmap,
+    on_progress: OnProgress = lambda done, total: None,
+) -> None:
+    """Decompose the matrices whose spectra are not cached, in portions that are cached one by one.
+
+    Args:
+        operators: symmetric matrices.
+        in_order: where portions are computed.
+        on_progress: called with the distinct matrices that are done and with all of them.
+
+    Example:
+        >>> keep_spectra([torch.eye(3), torch.eye(3)])  # one decomposition
+        >>> keep_spectra([torch.eye(3)])  # none
+        >>> spectra([torch.eye(3)])[0].eigenvalues.tolist()  # read from the cache
+        [1.0, 1.0, 1.0]
+    """
+    distinct = {_digest(matrix): matrix for matrix in operators}
+    there = stored_names(distinct)
+    missing = [digest for digest in distinct if digest not in there]
+
+    def store(portion: range, found: list[np.ndarray]) -> None:
+        names = missing[portion.start : portion.stop]
+        store_blobs({name: one.data.cast("B") for name, one in zip(names, found, strict=True)})
+
+    in_portions(
+        _packed_spectra,
+        lambda portion: [distinct[missing[i]] for i in portion],
+        portions_of(len(missing), _PORTION),
+        in_order=in_order,
+        store=store,
+        on_progress=lambda done, total: on_progress(len(there) + done, len(distinct)),
+    )
 
 
 def bands_of(spectrum: Spectrum, partition: Partition) -> Tensor:
@@ -81,9 +124,18 @@ def _digest(matrix: Tensor) -> str:
     return hashlib.sha256(str(tuple(matrix.shape)).encode() + content).hexdigest()
 
 
-def _packed(spectrum: Spectrum) -> memoryview:
+def _row_by_row(spectrum: Spectrum) -> Spectrum:
+    """The layout in which a spectrum comes back from the cache; products round differently in another."""
+    return Spectrum(spectrum.eigenvalues, spectrum.eigenvectors.contiguous())
+
+
+def _packed(spectrum: Spectrum) -> np.ndarray:
     """Eigenvalues, then eigenvectors row by row."""
-    return torch.cat([spectrum.eigenvalues, spectrum.eigenvectors.flatten()]).numpy().data.cast("B")
+    return torch.cat([spectrum.eigenvalues, spectrum.eigenvectors.flatten()]).numpy()
+
+
+def _packed_spectra(matrices: list[Tensor], first: int) -> list[np.ndarray]:
+    return [_packed(decompose(matrix)) for matrix in matrices]
 
 
 def _unpacked(content: bytearray) -> Spectrum:

@@ -67,6 +67,18 @@ def load_blobs(names: Iterable[str]) -> dict[str, bytearray]:
     return found
 
 
+def stored_names(names: Iterable[str]) -> set[str]:
+    """Those of some names under which all pieces are there. Nothing is read, so that damage is not seen."""
+    if not database_file().exists():
+        return set()
+    found: set[str] = set()
+    query = "SELECT count(*) > 0 AND count(*) = max(pieces) FROM checked_spectra WHERE digest = ?"
+    with _noticed(), _connected() as database:
+        if _has_table(database, "checked_spectra"):
+            found.update(name for name in names if database.execute(query, (name,)).fetchone()[0])
+    return found
+
+
 def store_blobs(blobs: Mapping[str, memoryview]) -> None:
     """Store all in one transaction. A full disk or a folder that cannot be written costs only the cache."""
     limit = limit_of_store()

@@ -39,6 +39,10 @@ class Study:
         self._asked.update(zip(runs, known, strict=True))
         return runs
 
+    def first(self) -> list[Run]:
+        """The trials at random, which depend on no others; asking for them gives none out."""
+        return [self._trial(number) for number in range(min(STARTUP, self.trials))]
+
     def tell(self, outcome: Outcome) -> None:
         """How a trial ended."""
         self._told[self._asked[outcome.run]] = outcome

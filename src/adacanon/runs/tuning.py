@@ -12,7 +12,7 @@ from adacanon.reports.progress import progress_bars, progress_line
 from adacanon.runs.choices import chosen_file, write_choice
 from adacanon.runs.executors import Executor, ThisProcess
 from adacanon.runs.fleet import Fleet
-from adacanon.runs.run import Settings
+from adacanon.runs.run import Settings, missing
 from adacanon.runs.study import SearchSpace, Studies, Study
 from adacanon.runs.table import Table
 from adacanon.training.records import Record
@@ -64,9 +64,17 @@ def best(space: SearchSpace, records: list[Record]) -> Settings:
 
 
 def _finish(table: Table, studies: list[Study], file: Path, executor: Executor, *, show: bool) -> None:
+    _prepare(table, studies, file, executor, show=show)
     with progress_bars(show=show) as progress:
         overall = progress.add_task(f"{table.name}, trials", total=sum(study.trials for study in studies))
         with closing(Fleet(table.execute, file, executor).outcomes(Studies(studies))) as outcomes:
             for outcome in outcomes:
                 progress.update(overall, advance=1, description=f"{table.name}, last trial {outcome.run.name}")
                 progress_line(progress, f"trial of {outcome.run.name}: {'done' if outcome.record else 'failed'}")
+
+
+def _prepare(table: Table, studies: list[Study], file: Path, executor: Executor, *, show: bool) -> None:
+    """What the first trials share. Later ones may have other bands; what they lack, they compute themselves."""
+    todo = missing([run for study in studies for run in study.first()], file)
+    if table.prepare is not None and todo:
+        table.prepare(todo, executor=executor, show=show)

@@ -37,7 +37,7 @@ def data_of(graphs: int) -> TUData:
     return TUData(GraphDataset("random", made, labels, 2))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def fold() -> FairFold:
     data, index = data_of(16), torch.arange(16)
     split = DataSplit(index[:10], index[10:13], index[13:])

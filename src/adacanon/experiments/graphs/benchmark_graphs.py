@@ -1,13 +1,11 @@
 """What the rows of the tables ``ogb`` and ``peptides`` read of a data set: computed once, and kept on the disk."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,12 +13,12 @@ from adacanon.baselines.graphs.axis_projection import axis_projection_encodings
 from adacanon.baselines.graphs.message_passing import degree_histogram
 from adacanon.baselines.graphs.s2gnn import lowest
 from adacanon.baselines.graphs.spatio_spectral import spectral_encodings
-from adacanon.data.array_cache import cached_arrays, is_stored, remove_arrays, store_arrays, stored_arrays
 from adacanon.data.labelled_graphs import LabelledGraphs, Parts
 from adacanon.data.official import OnProgress, silent
+from adacanon.experiments.graphs.kept_arrays import Arrays, GraphArrays, Portions
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.framed_graphs import FramedGraphs
-from adacanon.graphs.portions import InOrder, in_portions, portions_of
+from adacanon.graphs.portions import InOrder
 from adacanon.graphs.prepared_graphs import prepared_graphs
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import decompose
@@ -29,8 +27,6 @@ from adacanon.training.smoke import is_smoke, shortened
 
 PORTION = 1000
 """Graphs whose spectra are computed at a time, and kept on the disk together."""
-
-Arrays = dict[str, np.ndarray]
 
 
 class Eigenpairs(NamedTuple):
@@ -113,37 +109,23 @@ class BenchmarkGraphs:
     ) -> Tensor:
         """Canonical eigenvectors of all nodes, (nodes, count), by orthogonalized axis projection."""
         function = partial(_axis_projections, count)
-        return self._kept(f"axis-projection-{count}", function, in_order, on_progress)["encodings"]
+        what, portions = f"axis-projection-{count}", Portions(in_order, on_progress)
+        return self._arrays.kept(what, function, size=PORTION, portions=portions)["encodings"]
 
     def lowest_eigenpairs(
         self, count: int, *, in_order: InOrder = starmap, on_progress: OnProgress = silent
     ) -> Eigenpairs:
         """At most ``count`` eigenpairs of every graph, and the positional encodings of S2GNN that follow from them."""
-        found = self._kept(f"eigenpairs-{count}", partial(_lowest_eigenpairs, count), in_order, on_progress)
+        function, portions = partial(_lowest_eigenpairs, count), Portions(in_order, on_progress)
+        found = self._arrays.kept(f"eigenpairs-{count}", function, size=PORTION, portions=portions)
         return Eigenpairs(found["values"], found["vectors"], found["encodings"])
 
-    def _kept(
-        self, what: str, function: Callable[[list[Any], int], Arrays], in_order: InOrder, on_progress: OnProgress
-    ) -> dict[str, Tensor]:
-        """From the disk, or computed in portions, which are on the disk until the whole is."""
-        name, portions = f"{self.data.name}-{what}", portions_of(len(self.data), PORTION)
+    @cached_property
+    def _arrays(self) -> GraphArrays:
+        def graphs(portion: range) -> list[Any]:
+            return self.data.graphs(torch.arange(portion.start, portion.stop))
 
-        def compute() -> Arrays:
-            found = in_portions(
-                function,
-                lambda portion: self.data.graphs(torch.arange(portion.start, portion.stop)),
-                portions,
-                in_order=in_order,
-                load=lambda portion: stored_arrays(f"{name}-{portion.start}", self.fingerprint),
-                store=lambda portion, arrays: store_arrays(f"{name}-{portion.start}", self.fingerprint, arrays),
-                on_progress=on_progress,
-            )
-            return {key: np.concatenate([arrays[key] for arrays in found]) for key in found[0]}
-
-        arrays = cached_arrays(name, self.fingerprint, compute)
-        for portion in portions if is_stored(name, self.fingerprint) else []:
-            remove_arrays(f"{name}-{portion.start}", self.fingerprint)
-        return {key: torch.from_numpy(array) for key, array in arrays.items()}
+        return GraphArrays(self.data.name, self.fingerprint, len(self.data), graphs)
 
 
 def _axis_projections(count: int, graphs: list[Any], first: int) -> Arrays:

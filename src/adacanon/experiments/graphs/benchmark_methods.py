@@ -6,8 +6,7 @@ add the eigenvectors that are their subject, A-NLSF the frames of the bands.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import starmap
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -17,16 +16,13 @@ from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.baselines.graphs.graph_encoder import GraphEncoder
 from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral
 from adacanon.core.loss import cross_entropy, one_vs_rest
-from adacanon.data.official import OnProgress
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
+from adacanon.experiments.graphs.kept_arrays import HERE, Portions
 from adacanon.graphs.anlsf_readout import ANLSFReadout
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import Partition, dyadic, uniform
 from adacanon.graphs.category_embedding import CategoryEmbedding
 from adacanon.graphs.framed_graphs import FramedGraphs
-from adacanon.graphs.portions import InOrder
-from adacanon.runs.executors import Executor
-from adacanon.runs.executors.executor import in_order
 from adacanon.runs.run import Settings, number
 from adacanon.training.learner import Inputs, Learner
 from adacanon.training.ranking import METRICS
@@ -174,16 +170,16 @@ def _framed(graphs: BenchmarkGraphs, partition: Partition, frame: int, walk_step
     return graphs.framed(partition, frame_width=frame, walk_steps=walk_steps)
 
 
-def prepare(graphs: BenchmarkGraphs, options: Sequence[Settings], executor: Executor, on_progress: OnProgress) -> None:
-    """Leave everything on the disk that runs with these settings read, computed in portions by an executor."""
-    portions: InOrder = starmap if executor.inside else partial(in_order, executor)
+def prepare(graphs: BenchmarkGraphs, options: Sequence[Settings], portions: Portions = HERE) -> None:
+    """Leave everything on the disk that runs with these settings read."""
+    in_order, on_progress = portions
     frames = dict.fromkeys((partition_of(one), one["frame"], one["walk_steps"]) for one in options)
     for partition, width, steps in frames:
-        graphs.framed(partition, frame_width=width, walk_steps=steps, in_order=portions, on_progress=on_progress)
+        graphs.framed(partition, frame_width=width, walk_steps=steps, in_order=in_order, on_progress=on_progress)
     for count in {one["encodings"] for one in options if "encodings" in one}:
-        graphs.canonical_eigenvectors(count, in_order=portions, on_progress=on_progress)
+        graphs.canonical_eigenvectors(count, in_order=in_order, on_progress=on_progress)
     for count in {one["eigenvectors"] for one in options if "eigenvectors" in one}:
-        graphs.lowest_eigenpairs(count, in_order=portions, on_progress=on_progress)
+        graphs.lowest_eigenpairs(count, in_order=in_order, on_progress=on_progress)
 
 
 def partition_of(options: Settings) -> Partition:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,7 +10,8 @@ from torch import Tensor
 from adacanon.data.fair_splits import load_fair_splits
 from adacanon.data.graph_batches import GraphBatches
 from adacanon.errors import UnknownNameError
-from adacanon.experiments.graphs.tu_data import TUData, tu_data
+from adacanon.experiments.graphs.kept_arrays import HERE, Arrays, Portions
+from adacanon.experiments.graphs.tu_data import PORTION, TUData, tu_data
 from adacanon.graphs.band_frames import return_probabilities
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.training.loop import DataSplit, stratified_folds
@@ -76,11 +78,15 @@ def node_inputs(column: str, inputs: str) -> Tensor:
     return torch.cat(parts, dim=1)
 
 
-def structural_inputs(data: TUData) -> Tensor:
-    """Degree and return probabilities of all nodes, (nodes, 1 + WALK_STEPS)."""
-    degrees = [torch.bincount(graph.edge_index[1], minlength=graph.num_nodes) for graph in data.dataset.graphs]
-    walks = [return_probabilities(shift_matrix(graph), WALK_STEPS) for graph in data.dataset.graphs]
-    return torch.cat([torch.cat(degrees).unsqueeze(1), torch.cat(walks)], dim=1).float()
+def structural_inputs(data: TUData, portions: Portions = HERE) -> Tensor:
+    """Degree and return probabilities of all nodes, (nodes, 1 + WALK_STEPS), from the cache, where they are left."""
+    return data.arrays.kept(f"structure-{WALK_STEPS}", _structure, size=PORTION, portions=portions)["inputs"]
+
+
+def _structure(graphs: list[Any], first: int) -> Arrays:
+    degrees = [torch.bincount(graph.edge_index[1], minlength=graph.num_nodes) for graph in graphs]
+    walks = [return_probabilities(shift_matrix(graph), WALK_STEPS) for graph in graphs]
+    return {"inputs": torch.cat([torch.cat(degrees).unsqueeze(1), torch.cat(walks)], dim=1).float().numpy()}
 
 
 def standardised(signals: Tensor, nodes: Tensor) -> Tensor:

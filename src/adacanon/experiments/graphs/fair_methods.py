@@ -18,8 +18,9 @@ from adacanon.baselines.graphs.spatio_spectral import SpatioSpectral, spectral_e
 from adacanon.baselines.graphs.structure_agnostic import StructureAgnostic
 from adacanon.experiments.graphs.fair_data import FairFold, standardised
 from adacanon.experiments.graphs.fair_spectral import SpectralReadout
+from adacanon.experiments.graphs.spectral_methods import frames_in_bands
 from adacanon.experiments.graphs.tu_data import TUData, encodings_of, lowest_of, spectra_of
-from adacanon.graphs.band_frames import BandFrames, band_frames
+from adacanon.graphs.band_frames import BandFrames
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.bands import dyadic
 from adacanon.runs.run import Settings
@@ -133,7 +134,7 @@ def _spectral_encodings(data: TUData, count: int) -> Tensor:
 def spectral(bases: str, fold: FairFold, options: Settings, seed: int) -> Learner:
     """A-NLSF as the readout of GIN, or one of its controls."""
     family = BandRotations(dyadic(options["bands"]), rows=options["rows"])
-    frames = _frames(fold.data, family, options["frame"])
+    frames = frames_in_bands(fold.data, family.partition, "normalized", options["frame"])
     network = SpectralReadout(
         GraphEncoder("gin", fold.channels, width=options["width"], layers=options["layers"]),
         family,
@@ -159,11 +160,6 @@ def _framed(fold: FairFold, frames: BandFrames) -> Inputs:
         return x, edge_index, graph, basis, frames.sizes[index], frames.ranks[index]
 
     return inputs
-
-
-@lru_cache(maxsize=2)
-def _frames(data: TUData, family: BandRotations, width: int) -> BandFrames:
-    return band_frames(data.dataset.graphs, family.partition, operator=family.operator, width=width)
 
 
 def _sizes(fold: FairFold, options: Settings) -> dict[str, Any]:

@@ -110,6 +110,12 @@ BASELINES: dict[str, Builder] = {
     "S2GNN": spatio_spectral_network,
 }
 
+OPERATORS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("FA+GIN", "OAP+GIN", "S2GNN"), ("normalized",)),
+    "NLSF": ("laplacian", "normalized"),
+}
+"""The shift operators whose spectra a baseline reads."""
+
 BASELINE_SETTINGS: dict[str, Settings] = {
     "FA+GIN": {"encodings": 3, "drawn": 2},
     "OAP+GIN": {"encodings": 8},

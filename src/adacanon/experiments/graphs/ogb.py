@@ -1,14 +1,12 @@
 """Molecules and proteins of the Open Graph Benchmark (paper: its second table)."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 
 from adacanon.data.ogb import layout_named, load_ogb
-from adacanon.errors import DataError
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.experiments.graphs.benchmark_methods import INPUTS, METHODS, OWN_SETTINGS, prepare
-from adacanon.reports.progress import passes_bar
+from adacanon.experiments.graphs.kept_arrays import Portions, distinct, prepare_columns
 from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
@@ -88,10 +86,11 @@ def ogb_graphs(column: str) -> BenchmarkGraphs:
 
 def prepare_ogb(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
     """What the runs share: frames, return probabilities, eigenvectors. Runs without data fail one by one, later."""
-    for column in dict.fromkeys(run.column for run in runs):
-        with suppress(DataError), passes_bar(f"graphs of {column}", show=show) as on_progress:
-            options = [run.options() for run in runs if run.column == column]
-            prepare(ogb_graphs(column), options, executor, on_progress)
+
+    def prepare_column(column: str, portions: Portions) -> None:
+        prepare(ogb_graphs(column), [run.options() for run in runs if run.column == column], portions)
+
+    prepare_columns(distinct(run.column for run in runs), prepare_column, executor=executor, show=show)
 
 
 def seeds_of(row: Row, column: str) -> int:

@@ -8,8 +8,10 @@ from adacanon.data.peptides import load_peptides
 from adacanon.experiments.graphs import ogb
 from adacanon.experiments.graphs.benchmark_graphs import BenchmarkGraphs
 from adacanon.experiments.graphs.benchmark_methods import METHODS, OWN_SETTINGS, prepare
+from adacanon.experiments.graphs.kept_arrays import Portions
 from adacanon.reports.progress import passes_bar
 from adacanon.runs.executors import Executor
+from adacanon.runs.executors.executor import calls_on
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row
 from adacanon.training.loop import TrainingControl
@@ -46,7 +48,7 @@ def peptides() -> BenchmarkGraphs:
 def prepare_peptides(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
     """What the runs share: frames, return probabilities, eigenvectors."""
     with passes_bar("peptides", show=show) as on_progress:
-        prepare(peptides(), [run.options() for run in runs], executor, on_progress)
+        prepare(peptides(), [run.options() for run in runs], Portions(calls_on(executor), on_progress))
 
 
 PEPTIDES = replace(

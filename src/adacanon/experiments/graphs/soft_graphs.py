@@ -4,6 +4,7 @@ Everything is measured on graphs that are held out of the training and validatio
 test part of that split is not used.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,9 +18,11 @@ from adacanon.experiments.graphs.changed_graphs import Preparation, moved, signa
 from adacanon.experiments.graphs.fast_graphs import METHOD
 from adacanon.experiments.graphs.spectral_methods import node_deviations, node_signals, partition_of
 from adacanon.experiments.graphs.tu_data import TUData, split_of, tu_data
+from adacanon.experiments.graphs.tu_preparation import Read, prepare_graphs
 from adacanon.graphs.encoded_anlsf import EncodedANLSF
 from adacanon.graphs.framed_graphs import FramedGraphs
 from adacanon.runs.choices import Choices
+from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.training.calibration import calibration_error, scaled_calibration_error
@@ -37,6 +40,17 @@ def graph_settings(data_set: str, *, choices: Choices | None = None) -> Settings
     every = tu.settings(tu.TU.row(METHOD), data_set, "cpu", choices=choices)
     own = {name: value for name, value in every.items() if name != "patience"}
     return {**own, "data": data_set, "epochs": EPOCHS, "cosine": True, "paths": PATHS, "path_steps": STEPS}
+
+
+def read_by(run: Run) -> Read:
+    """What a run reads of its data set."""
+    options = run.options()
+    return tu.read_with(options["data"], METHOD, options)
+
+
+def prepare(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
+    """What the runs share: spectra, frames and return probabilities."""
+    prepare_graphs(runs, read_by, executor=executor, show=show)
 
 
 def inner_split(data: TUData, *, seed: int) -> DataSplit:

@@ -1,8 +1,9 @@
 """The rows of the graph tables that stand on band coefficients: A-NLSF in its forms, and an MLP on Gram matrices."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -12,7 +13,8 @@ from adacanon.core.loss import LOSSES, one_vs_rest
 from adacanon.core.maximizer import Maximizer
 from adacanon.errors import InputError
 from adacanon.experiments.graphs.graph_methods import Builder, sizes_of
-from adacanon.experiments.graphs.tu_data import TUData, spectra_of
+from adacanon.experiments.graphs.kept_arrays import HERE, Arrays, Portions
+from adacanon.experiments.graphs.tu_data import PORTION, TUData, spectra_of
 from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_frames import BandFrames, band_frames
 from adacanon.graphs.band_rotations import BandRotations
@@ -33,7 +35,7 @@ from adacanon.training.learner import Inputs, Learner, looked_up
 def encoded_anlsf(data: TUData, options: Settings, train: Tensor, seed: int) -> Learner:
     """A-NLSF behind a learned node encoder."""
     partition = partition_of(data, options)
-    frames = _band_frames(data, partition, options["operator"], options["frame"])
+    frames = frames_in_bands(data, partition, options["operator"], options["frame"])
     signals = standardised_nodes(data, node_signals(data, options["returns"]), train)
     model = EncodedANLSF(
         data.dataset.channels,
@@ -235,12 +237,36 @@ chosen on graphs that are held out (``temperature-graphs``)."""
 @lru_cache(maxsize=2)
 def node_signals(data: TUData, returns: int) -> Tensor:
     """What the encoder sees of every node: fixed functions of its surroundings, in which no eigenvector takes part."""
-    return torch.cat([encoder_signals(graph, returns) for graph in data.dataset.graphs])
+    return kept_signals(data, returns)
+
+
+def kept_signals(data: TUData, returns: int, portions: Portions = HERE) -> Tensor:
+    """The same from the cache, where they are left if they are not there."""
+    function = partial(_signals, returns)
+    return data.arrays.kept(f"signals-{returns}", function, size=PORTION, portions=portions)["signals"]
+
+
+def _signals(returns: int, graphs: list[Any], first: int) -> Arrays:
+    return {"signals": torch.cat([encoder_signals(graph, returns) for graph in graphs]).numpy()}
 
 
 @lru_cache(maxsize=2)
-def _band_frames(data: TUData, partition: Partition, operator: str, width: int) -> BandFrames:
-    return band_frames(data.dataset.graphs, partition, operator=operator, width=width)
+def frames_in_bands(data: TUData, partition: Partition, operator: str, width: int) -> BandFrames:
+    """The frames of the bands of all graphs."""
+    return kept_frames(data, partition, operator, width)
+
+
+def kept_frames(data: TUData, partition: Partition, operator: str, width: int, portions: Portions = HERE) -> BandFrames:
+    """The same from the cache, where they are left if they are not there."""
+    how = (partition, operator, width)
+    what = f"frames-{hashlib.sha256(repr(how).encode()).hexdigest()[:16]}"
+    return BandFrames(**data.arrays.kept(what, partial(_frames, how), size=PORTION, portions=portions))
+
+
+def _frames(how: tuple[Partition, str, int], graphs: list[Any], first: int) -> Arrays:
+    partition, operator, width = how
+    found = band_frames(graphs, partition, operator=operator, width=width)
+    return {name: getattr(found, name).numpy() for name in ("basis", "sizes", "ranks")}
 
 
 @lru_cache(maxsize=2)

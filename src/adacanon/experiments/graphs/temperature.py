@@ -47,6 +47,7 @@ TEMPERATURE_GRAPHS = Table(
     most_splits=20,
     settings=settings,
     execute=soft_graphs.figures,
+    prepare=soft_graphs.prepare,
     extra_metrics=(
         ("calibration_error", "calibration"),
         ("scaled_calibration_error", "after scaling"),

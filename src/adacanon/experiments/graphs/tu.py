@@ -1,12 +1,15 @@
 """Graph classification on TU data sets (paper: its first table, and the ablations of its appendix)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adacanon.experiments.graphs.graph_methods import BASELINE_SETTINGS, BASELINES, Builder
+from adacanon.experiments.graphs.graph_methods import BASELINE_SETTINGS, BASELINES, OPERATORS, Builder
 from adacanon.experiments.graphs.spectral_methods import NODE_LEVEL, SOFT_SETTINGS, SPECTRAL, SPECTRAL_SETTINGS
 from adacanon.experiments.graphs.tu_data import COLUMNS, split_of, tu_data
+from adacanon.experiments.graphs.tu_preparation import Frames, Read, prepare_graphs
 from adacanon.runs.choices import Choices, read_choices
+from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.seeded import train_seeded
 from adacanon.runs.table import Row, Table, row_named
@@ -87,6 +90,28 @@ def search_space(row: Row) -> dict[str, list[Any]]:
     return {**RANGES, **OWN_RANGES.get(row.base or row.name, {})}
 
 
+def read_by(run: Run) -> Read:
+    """What a run reads of its data set."""
+    return read_with(run.column, row_of(run).method, run.options())
+
+
+def read_with(column: str, method: str, options: Settings) -> Read:
+    """What a method reads of a data set with these settings."""
+    return Read(
+        column,
+        options["features"],
+        operators=OPERATORS.get(method, (options["operator"],) if "operator" in options else ()),
+        encodings=options["encodings"] if method == "OAP+GIN" else None,
+        returns=options.get("returns"),
+        frames=Frames.of(options) if "frame" in options else None,
+    )
+
+
+def prepare(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
+    """What the runs share: spectra, frames, canonical eigenvectors and return probabilities."""
+    prepare_graphs(runs, read_by, executor=executor, show=show)
+
+
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     """Train with early stopping and test the selected epoch."""
     learner, history = trained(run, control)
@@ -132,6 +157,7 @@ TU = Table(
     most_splits=10,
     settings=settings,
     execute=execute,
+    prepare=prepare,
     extra_metrics=EXTRA_METRICS,
     search_space=search_space,
     choices=CHOICES,

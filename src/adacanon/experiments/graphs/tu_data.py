@@ -1,7 +1,9 @@
 """What the methods of the graph tables read of a TU data set, computed once per process."""
 
+import hashlib
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,8 +14,9 @@ from adacanon.baselines.graphs.padding import padded_spectra
 from adacanon.baselines.graphs.s2gnn import lowest
 from adacanon.data.graph_batches import GraphBatches
 from adacanon.data.tu import Features, GraphDataset, load_tu, statistics
+from adacanon.experiments.graphs.kept_arrays import HERE, Arrays, GraphArrays, Portions
 from adacanon.graphs.shift_operators import shift_matrix
-from adacanon.graphs.spectra import Spectrum, spectra
+from adacanon.graphs.spectra import Spectrum, keep_spectra, spectra
 from adacanon.training.loop import DataSplit, random_split
 from adacanon.training.smoke import shortened
 
@@ -21,6 +24,11 @@ COLUMNS = ("MUTAG", "PTC", "ENZYMES", "PROTEINS", "NCI1")
 """The names of the paper, for whose PTC the files say PTC_MR."""
 
 FIRST_SPLIT_SEED = 20260101
+PORTION = 256
+"""Graphs that a process takes at a time."""
+
+VERSION = 1
+"""Part of the names of what is kept. Raise it whenever the same graphs get other arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +42,29 @@ class TUData:
         """Graphs as flat tensors."""
         return GraphBatches.of(self.dataset.graphs)
 
+    @cached_property
+    def arrays(self) -> GraphArrays:
+        """What is derived from the graphs is kept under a hash of them."""
+        digest = hashlib.sha256(str(VERSION).encode())
+        for tensor in self._content():
+            digest.update(f"{tensor.dtype} {tuple(tensor.shape)} ".encode() + tensor.contiguous().numpy().tobytes())
+        graphs = self.dataset.graphs
+        name = f"tu-{self.dataset.name}"
+        return GraphArrays(name, digest.hexdigest()[:24], len(graphs), lambda portion: [graphs[i] for i in portion])
+
+    def _content(self) -> list[Tensor]:
+        """Nodes of every graph, and the edges and features of all."""
+        graphs = self.dataset.graphs
+        counts = torch.tensor([[graph.num_nodes, graph.edge_index.shape[1]] for graph in graphs])
+        edges = torch.cat([graph.edge_index for graph in graphs], dim=1)
+        return [counts, edges, torch.cat([graph.x for graph in graphs])]
+
+
+def keep_spectra_of(data: TUData, operator: str, portions: Portions = HERE) -> None:
+    """Leave the eigendecompositions of all graphs in the cache."""
+    operators = [shift_matrix(graph, operator) for graph in data.dataset.graphs]
+    keep_spectra(operators, in_order=portions.in_order, on_progress=portions.on_progress)
+
 
 @lru_cache(maxsize=4)
 def spectra_of(data: TUData, operator: str) -> list[Spectrum]:
@@ -44,7 +75,19 @@ def spectra_of(data: TUData, operator: str) -> list[Spectrum]:
 @lru_cache(maxsize=2)
 def encodings_of(data: TUData, count: int) -> Tensor:
     """Canonical eigenvectors of all nodes, (nodes, count)."""
-    return axis_projection_encodings(_pairs(data, "normalized"), count).float()
+    return kept_encodings(data, count)
+
+
+def kept_encodings(data: TUData, count: int, portions: Portions = HERE) -> Tensor:
+    """The same from the cache, where they are left if they are not there."""
+    function = partial(_axis_projections, count)
+    return data.arrays.kept(f"axis-projection-{count}", function, size=PORTION, portions=portions)["encodings"]
+
+
+def _axis_projections(count: int, graphs: list[Any], first: int) -> Arrays:
+    found = spectra([shift_matrix(graph) for graph in graphs])
+    pairs = [(one.eigenvalues, one.eigenvectors) for one in found]
+    return {"encodings": axis_projection_encodings(pairs, count).float().numpy()}
 
 
 @lru_cache(maxsize=2)

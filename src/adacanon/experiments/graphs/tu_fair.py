@@ -5,11 +5,15 @@ training with the chosen point, and the test fold read once. All rows have the s
 trainings, and the same node inputs.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from adacanon.experiments.graphs.fair_data import FOLDS, fair_fold
 from adacanon.experiments.graphs.fair_methods import METHODS, OWN_SETTINGS
+from adacanon.experiments.graphs.graph_methods import OPERATORS
 from adacanon.experiments.graphs.tu_data import COLUMNS
+from adacanon.experiments.graphs.tu_preparation import Frames, Read, prepare_graphs
+from adacanon.runs.executors import Executor
 from adacanon.runs.nested import select_and_train
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row, Table, row_named
@@ -34,6 +38,24 @@ ROWS = tuple(Row(name, name, settings=OWN_SETTINGS.get(name, {})) for name in ME
 def settings(row: Row, column: str, preset: str) -> Settings:
     """Everything that a cell depends on."""
     return {"inputs": "structural", **COMMON, **LENGTH[column], **row.own_settings(preset)}
+
+
+def read_by(run: Run) -> Read:
+    """What a run reads of its data set. Spectra and frames are those of the graphs with their labels."""
+    options, method = run.options(), row_named(ROWS, run.row).method
+    frames = "frame" in options
+    return Read(
+        run.column,
+        operators=OPERATORS.get(method, ("normalized",) if frames else ()),
+        encodings=options["encodings"] if method == "OAP+GIN" else None,
+        structural=options["inputs"] != "labels",
+        frames=Frames("normalized", "dyadic", options["bands"], 0.5, options["frame"]) if frames else None,
+    )
+
+
+def prepare(runs: Sequence[Run], *, executor: Executor, show: bool) -> None:
+    """What the runs share: spectra, frames, canonical eigenvectors and return probabilities."""
+    prepare_graphs(runs, read_by, executor=executor, show=show)
 
 
 def execute(run: Run, control: TrainingControl) -> dict[str, float]:
@@ -68,6 +90,7 @@ TU_FAIR = Table(
     most_splits=FOLDS,
     settings=settings,
     execute=execute,
+    prepare=prepare,
     extra_metrics=(("validation_accuracy", "validation"),),
     presets=("cpu",),
     aliases={"PTC_MR": "PTC"},

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from functools import partial
+from itertools import starmap
 from typing import Any, Protocol, TypeVar
 
 from adacanon.errors import AdacanonError
@@ -62,3 +64,14 @@ def in_order(executor: Executor, function: Callable[..., T], calls: Iterable[tup
             yield under_way.pop(0).result()
     for future in under_way:
         yield future.result()
+
+
+def calls_on(executor: Executor) -> Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterator[Any]]:
+    """What :func:`in_order` does on an executor, as a function that knows nothing of executors.
+
+    Example:
+        >>> from adacanon.runs.executors import ThisProcess
+        >>> list(calls_on(ThisProcess())(pow, [(2, 3), (3, 2)]))
+        [8, 9]
+    """
+    return starmap if executor.inside else partial(in_order, executor)
