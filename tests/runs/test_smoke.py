@@ -1,6 +1,7 @@
 """Smoke runs: full sizes, two steps, one evaluation batch, and nothing that stays."""
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from adacanon.experiments import catalogue
 from adacanon.experiments.catalogue import TABLES
 from adacanon.folders import cache_folder
 from adacanon.runs.run import Run
-from adacanon.runs.smoke import Cell, cells_of, smoke_settings, trial_of, tried
+from adacanon.runs.smoke import Cell, Trial, cells_of, smoke_settings, trial_of, tried
 from adacanon.training.loop import DataSplit
 from adacanon.training.smoke import at_most, is_smoke, one_batch, shortened, smoke
 from cases.smoke_table import BATCH, SEEN, smoke_table
@@ -142,6 +143,34 @@ class TestCommand:
     def test_options_of_smoke_runs_are_refused_without_them(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["run", "toy", "--json"]) == 2
         assert "with --smoke only" in capsys.readouterr().err
+
+    def test_a_command_that_was_stopped_goes_on_where_the_code_is_the_same(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("adacanon.commands.smoke.versions", lambda: {"commit": "0123456789"})
+        file = tmp_path / "smoke.json"
+        words = ["run", "toy", "--smoke", "--threads", "1", "--output", str(file), "--rows"]
+        assert main([*words, "MLP"]) == 0
+        first = json.loads(file.read_text())
+        asked: list[list[str]] = []
+
+        def trying(cells: Sequence[Cell], **options: object) -> Iterator[Trial]:
+            asked.append([cell.run.row for cell in cells])
+            return (Trial("toy", cell.run.row, "accuracy", "failed", "no memory", key=cell.run.key) for cell in cells)
+
+        monkeypatch.setattr("adacanon.commands.smoke.tried", trying)
+        assert main([*words, "MLP", "GCN"]) == 1
+        second = json.loads(file.read_text())
+        assert second["runs"][0] == first["runs"][0]
+        assert main([*words, "MLP", "GCN"]) == 1
+        assert asked == [["GCN"], ["GCN"]]  # what failed is tried again
+        monkeypatch.setattr("adacanon.commands.smoke.versions", lambda: {"commit": "0123456789 with changes"})
+        assert main([*words, "MLP"]) == 1
+        assert asked[-1] == ["MLP"]
+        assert "all rows are tried again" in capsys.readouterr().err
+        file.write_text("[]")
+        assert main([*words, "MLP"]) == 2
+        assert "holds no smoke runs" in capsys.readouterr().err
 
     @pytest.mark.parametrize("option", ["--device auto", "--precision bf16", "--devices 2"])
     def test_other_hardware_is_refused_and_not_left_aside(

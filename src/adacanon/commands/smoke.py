@@ -1,5 +1,6 @@
 """Whether presets start: the smoke runs of one table or of all."""
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,8 @@ from adacanon.reports.smoke_report import as_json, by_row, by_table, json_text, 
 from adacanon.reports.terminal import show_trials
 from adacanon.runs.machine import machine
 from adacanon.runs.runner import Failure
-from adacanon.runs.smoke import Cell, cells_of, tried
+from adacanon.runs.smoke import Cell, Trial, cells_of, tried
+from adacanon.training.records import versions
 
 ALL = "all"
 
@@ -34,12 +36,18 @@ def smoke_command(
     output: Path | None,
     print_json: bool,
 ) -> int:
-    """Try the rows of a table, or of all tables; the exit code is 1 if one of them failed."""
+    """Try the rows of a table, or of all tables; the exit code is 1 if one of them failed. Rows of which the output
+    file says that they start are not tried again.
+    """
     cells = _cells(table, rows, columns, preset, results)
-    planned, where = Counter(cell.run.table for cell in cells), machine(threads)
+    planned = Counter(cell.run.table for cell in cells)
+    where = {**machine(threads), "commit": versions()["commit"]}
+    known = {} if output is None else known_to_start(output, preset, where)
+    todo = [cell for cell in cells if cell.run.key not in known]
+    found = tried(todo, jobs=jobs, threads=threads, most_memory=most_memory, most_seconds=most_seconds)
     trials: list[dict[str, Any]] = []
-    for trial in tried(cells, jobs=jobs, threads=threads, most_memory=most_memory, most_seconds=most_seconds):
-        trials.append(asdict(trial))
+    for cell in cells:
+        trials.append(asdict(known[cell.run.key] if cell.run.key in known else next(found)))
         print(f"{len(trials)} of {len(cells)}: {trial_line(trials[-1])}", file=sys.stderr, flush=True)
         if output is not None:
             write_whole(output, _text(trials, planned, preset, where).encode())
@@ -48,6 +56,24 @@ def smoke_command(
     else:
         _show(trials, None if table != ALL else planned, preset)
     return report_failures([Failure(_name(trial), trial["reason"]) for trial in trials if trial["status"] == "failed"])
+
+
+def known_to_start(file: Path, preset: str, where: Mapping[str, Any]) -> dict[str, Trial]:
+    """The runs that start according to the file of an earlier command, by their keys; none if that command had another
+    preset, machine or code.
+    """
+    if not file.exists():
+        return {}
+    try:
+        content = json.loads(file.read_text())
+        same = (content["preset"], content["machine"]) == (preset, where) and not where["commit"].endswith(" changes")
+        trials = [Trial(**{**run, "notes": tuple(run.get("notes", ()))}) for run in content["runs"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} holds no smoke runs. Hint: name another file with --output") from error
+    if not same:
+        print(f"{file} is of another preset, machine or version of the code; all rows are tried again", file=sys.stderr)
+        return {}
+    return {trial.key: trial for trial in trials if trial.status == "ok"}
 
 
 def _cells(table: str, rows: tuple[str, ...], columns: tuple[str, ...], preset: str, results: Path) -> list[Cell]:

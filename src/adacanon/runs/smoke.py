@@ -53,6 +53,7 @@ class Trial:
             that another row has trained.
         parameters: of the network that was trained last.
         notes: how the run differs from the real one.
+        key: of the run with the settings that were tried.
     """
 
     table: str
@@ -67,6 +68,7 @@ class Trial:
     steps: int = 0
     parameters: int = 0
     notes: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def _named(cell: Cell, done: Cell, trial: Trial) -> Trial:
     if cell is done:
         return trial
     run, notes = cell.run, (*trial.notes, f"the same run as {done.run.table}, {done.run.row}")
-    named = replace(trial, table=run.table, row=run.row, column=run.column, notes=notes)
+    named = replace(trial, table=run.table, row=run.row, column=run.column, notes=notes, key=run.key)
     return replace(named, seconds=0.0, processor_seconds=0.0)
 
 
@@ -260,6 +262,7 @@ def trial_of(training: Training, run: Run, batch: int | None) -> Trial:
         counted.steps,
         counted.parameters,
         tuple(current.notes),
+        run.key,
     )
 
 
