@@ -151,12 +151,6 @@ def _splits(row: Row, column: str) -> int:
     return {"PointNet": 3, "DGCNN": 2}.get(row.backbone, 1)
 
 
-def _z_splits(row: Row, column: str) -> int:
-    if row.backbone == "PointNet":
-        return 3
-    return 2 if row.method in ("AC", "soft", "PCA") else 1
-
-
 EXTRA_METRICS = (("changed", "changed"), ("moved", "moved"))
 
 MODELNET = Table(
@@ -177,7 +171,7 @@ MODELNET_Z = replace(
     name="modelnet-z",
     title="ModelNet, training about the vertical axis, test under all rotations (paper: z/SO(3))",
     rows=Z_ROWS,
-    splits=_z_splits,
+    splits=_splits,
     settings=z_settings,
 )
 
