@@ -147,7 +147,7 @@ class TestCommand:
     def test_a_command_that_was_stopped_goes_on_where_the_code_is_the_same(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("adacanon.commands.smoke.versions", lambda: {"commit": "0123456789"})
+        monkeypatch.setattr("adacanon.commands.smoke.commit_of_code", lambda: "0123456789")
         file = tmp_path / "smoke.json"
         words = ["run", "toy", "--smoke", "--threads", "1", "--output", str(file), "--rows"]
         assert main([*words, "MLP"]) == 0
@@ -164,7 +164,7 @@ class TestCommand:
         assert second["runs"][0] == first["runs"][0]
         assert main([*words, "MLP", "GCN"]) == 1
         assert asked == [["GCN"], ["GCN"]]  # what failed is tried again
-        monkeypatch.setattr("adacanon.commands.smoke.versions", lambda: {"commit": "0123456789 with changes"})
+        monkeypatch.setattr("adacanon.commands.smoke.commit_of_code", lambda: "0123456789 with changes")
         assert main([*words, "MLP"]) == 1
         assert asked[-1] == ["MLP"]
         assert "all rows are tried again" in capsys.readouterr().err

@@ -14,10 +14,9 @@ from adacanon.experiments.catalogue import TABLES, table_named
 from adacanon.files import write_whole
 from adacanon.reports.smoke_report import as_json, by_row, by_table, json_text, notes_of, trial_line
 from adacanon.reports.terminal import show_trials
-from adacanon.runs.machine import machine
+from adacanon.runs.machine import commit_of_code, machine
 from adacanon.runs.runner import Failure
 from adacanon.runs.smoke import Cell, Trial, cells_of, tried
-from adacanon.training.records import versions
 
 ALL = "all"
 
@@ -41,7 +40,7 @@ def smoke_command(
     """
     cells = _cells(table, rows, columns, preset, results)
     planned = Counter(cell.run.table for cell in cells)
-    where = {**machine(threads), "commit": versions()["commit"]}
+    where = {**machine(threads), "commit": commit_of_code()}
     known = {} if output is None else known_to_start(output, preset, where)
     todo = [cell for cell in cells if cell.run.key not in known]
     found = tried(todo, jobs=jobs, threads=threads, most_memory=most_memory, most_seconds=most_seconds)

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from adacanon.training.records import versions
+
 
 def machine(threads: int) -> dict[str, Any]:
     """Processor, cores, threads and versions, for whoever compares times."""
@@ -17,6 +19,11 @@ def machine(threads: int) -> dict[str, Any]:
         "torch": torch.__version__,
         "python": platform.python_version(),
     }
+
+
+def commit_of_code() -> str:
+    """The commit of the source tree, where there is one, and whether the code differs from it."""
+    return versions()["commit"]
 
 
 def _processor() -> str:
