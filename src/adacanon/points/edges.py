@@ -43,7 +43,10 @@ def folded_edges(
         if norm.training:
             a, p = centres.to(U.dtype), points.to(V.dtype)
             if is_large(p):
-                mean, variance = checkpoint(edge_statistics, U, V, a, p, neighbours, use_reentrant=False)
+                # nothing is drawn, and the random numbers of other threads stay as they are
+                mean, variance = checkpoint(
+                    edge_statistics, U, V, a, p, neighbours, use_reentrant=False, preserve_rng_state=False
+                )
             else:
                 mean, variance = edge_statistics(U, V, a, p, neighbours)
             track(norm, mean.detach(), variance.detach(), neighbours.numel())
@@ -153,6 +156,6 @@ class _MaximumAndMean(torch.autograd.Function):
         spread = (of_mean / ctx.members)[:, None].repeat(1, ctx.members, 1)
         spread = spread.scatter_add_(1, members[:, None], of_maximum[:, None])
         if ctx.slope != 1.0:
-            for group, values in zip(spread, rectified, strict=True):
-                group.copy_(torch.where(values > 0, group, group * ctx.slope))
+            for i, values in enumerate(rectified):
+                spread[i] = torch.where(values > 0, spread[i], spread[i] * ctx.slope)
         return spread, None
