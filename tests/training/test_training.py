@@ -353,6 +353,20 @@ def rates_of(schedule: Schedule, epochs: int) -> list[float]:
 
 
 class TestRates:
+    @pytest.mark.parametrize("decay", [0.0, 0.1])
+    def test_a_fused_step_of_adam_is_the_same_up_to_rounding(self, decay: float) -> None:
+        trained = []
+        for fused in (False, True):
+            torch.manual_seed(0)
+            network = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 2)).double()
+            optimizer = Schedule(1, 8, 0.01, weight_decay=decay, fused=fused).optimizer(network)
+            for _ in range(20):
+                optimizer.zero_grad()
+                network(torch.randn(8, 5, dtype=torch.float64)).square().mean().backward()
+                optimizer.step()
+            trained.append(torch.cat([parameter.detach().flatten() for parameter in network.parameters()]))
+        torch.testing.assert_close(trained[1], trained[0], rtol=1e-10, atol=1e-12)
+
     @pytest.mark.parametrize(
         "schedule",
         [

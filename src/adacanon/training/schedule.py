@@ -23,6 +23,7 @@ class Schedule:
         last_rate: what it falls to.
         halved_every: epochs after which the learning rate is halved, again and again.
         momentum: of stochastic gradient descent; None means Adam.
+        fused: a step of Adam in one pass over all parameters: the same up to rounding, and several times faster.
         temperature_rate: the learning rate of learned temperatures, which do not decay; that of the network if None.
 
     Example:
@@ -45,13 +46,14 @@ class Schedule:
     last_rate: float = 0.0
     halved_every: int | None = None
     momentum: float | None = None
+    fused: bool = False
     temperature_rate: float | None = None
 
     def __post_init__(self) -> None:
         set_whole_numbers(self, "epochs", least=0)
         set_whole_numbers(self, "batch", least=1)
         set_whole_numbers(self, "patience", "halved_every", least=0, optional=True)
-        set_flags(self, "cosine")
+        set_flags(self, "cosine", "fused")
         set_real_numbers(self, "learning_rate", "weight_decay", "last_rate", least=0.0)
         set_real_numbers(self, *(name for name in ("momentum", "temperature_rate") if getattr(self, name) is not None))
         if self.cosine and self.halved_every:
@@ -71,7 +73,7 @@ class Schedule:
         rate, decay = self.learning_rate, self.weight_decay
         groups = self._groups(module)
         if self.momentum is None:
-            return torch.optim.Adam(groups, lr=rate, weight_decay=decay)
+            return torch.optim.Adam(groups, lr=rate, weight_decay=decay, fused=self.fused or None)
         return torch.optim.SGD(groups, lr=rate, momentum=self.momentum, weight_decay=decay)
 
     def _groups(self, module: nn.Module) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ class GCN(nn.Module):
         root = (edges.degree + 1).to(x.dtype).rsqrt().unsqueeze(1)
         if features is None or self.loop is None:
             return root * (edges.neighbour_sums(root * x) + root * x) + self.bias
-        messages = (x[edges.source] + features).relu() * root[edges.source]
+        messages = (x.index_select(0, edges.source) + features).relu() * root[edges.source]
         return root * (edges.summed(messages) + root * (x + self.loop).relu()) + self.bias
 
 
@@ -53,7 +53,7 @@ class GIN(nn.Module):
     def _messages(x: Tensor, features: Tensor | None, edges: Edges) -> Tensor:
         if features is None:
             return edges.neighbour_sums(x)
-        return edges.summed((x[edges.source] + features).relu())
+        return edges.summed((x.index_select(0, edges.source) + features).relu())
 
 
 class GAT(nn.Module):
@@ -123,7 +123,7 @@ class PNA(nn.Module):
         self.scale: Tensor
 
     def forward(self, x: Tensor, features: Tensor | None, edges: Edges) -> Tensor:
-        varying = self.others(x)[edges.source]
+        varying = self.others(x).index_select(0, edges.source)
         if features is not None and self.features is not None:
             varying = varying + self.features(features)
         found = self._aggregated(self.own(x), varying, edges)

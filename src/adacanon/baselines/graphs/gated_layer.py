@@ -1,9 +1,9 @@
 """The layer of GatedGCN, which keeps a state on every edge."""
 
-import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.graphs.convolutions import BatchNorm
+from adacanon.baselines.graphs.dropout import Dropout
 from adacanon.baselines.graphs.edges import Edges
 
 EPSILON = 1e-6
@@ -34,13 +34,12 @@ class GatedGCN(nn.Module):
 
     def forward(self, x: Tensor, features: Tensor | None, edges: Edges) -> tuple[Tensor, Tensor]:
         own, key = self.ends(x).chunk(2, dim=1)
-        value, query = self.begins(x)[edges.source].chunk(2, dim=1)
-        state = key[edges.target] + query
+        value, query = (part.index_select(0, edges.source) for part in self.begins(x).chunk(2, dim=1))
+        state = key.index_select(0, edges.target) + query
         if features is not None and self.features is not None:
             state = state + self.features(features)
         gate = state.sigmoid()
-        total, weight = edges.summed(torch.cat([gate * value, gate], dim=1)).chunk(2, dim=1)
-        return own + total / (weight + EPSILON), state
+        return own + edges.summed(gate * value) / (edges.summed(gate) + EPSILON), state
 
 
 class GatedLayer(nn.Module):
@@ -58,7 +57,7 @@ class GatedLayer(nn.Module):
         super().__init__()
         self.convolution = GatedGCN(width, reads=reads)
         self.norm, self.edge_norm = BatchNorm(width), BatchNorm(width) if writes else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, features: Tensor | None, edges: Edges) -> tuple[Tensor, Tensor | None]:
         found, state = self.convolution(x, features, edges)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.graphs.convolutions import GIN, BatchNorm
+from adacanon.baselines.graphs.dropout import Dropout
 from adacanon.baselines.graphs.edges import Edges
 from adacanon.baselines.graphs.gated_layer import GatedLayer
 from adacanon.errors import InputError
@@ -43,12 +44,12 @@ class GPSLayer(nn.Module):
         self.mlp = nn.Sequential(
             nn.Linear(width, 2 * width),
             nn.ReLU(),
-            nn.Dropout(dropout),
+            Dropout(dropout),
             nn.Linear(2 * width, width),
-            nn.Dropout(dropout),
+            Dropout(dropout),
         )
         self.local_norm, self.attention_norm, self.norm = (BatchNorm(width) for _ in range(3))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, features: Tensor | None, edges: Edges) -> tuple[Tensor, Tensor | None]:
         near, features = self._local(x, features, edges)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from adacanon.baselines.graphs.convolutions import GAT, GCN, GIN, PNA, SAGE, BatchNorm, Chebyshev
+from adacanon.baselines.graphs.dropout import Dropout
 from adacanon.baselines.graphs.edges import Edges
 from adacanon.baselines.graphs.gated_layer import GatedLayer
 from adacanon.baselines.graphs.gps_layer import GPSLayer
@@ -23,7 +24,7 @@ class NormalisedLayer(nn.Module):
 
     def __init__(self, convolution: nn.Module, width: int, *, dropout: float, residual: bool) -> None:
         super().__init__()
-        self.convolution, self.norm, self.dropout = convolution, BatchNorm(width), nn.Dropout(dropout)
+        self.convolution, self.norm, self.dropout = convolution, BatchNorm(width), Dropout(dropout)
         self.residual = residual
 
     def forward(self, x: Tensor, features: Tensor | None, edges: Edges) -> tuple[Tensor, Tensor | None]:

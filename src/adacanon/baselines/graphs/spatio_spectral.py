@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.baselines.graphs.convolutions import GCN
+from adacanon.baselines.graphs.dropout import Dropout
 from adacanon.baselines.graphs.edges import Edges
 from adacanon.baselines.graphs.graph_networks import mean_over_graphs
 from adacanon.baselines.graphs.graph_transforms import to_nodes, to_spectrum
@@ -122,7 +123,7 @@ class SpatioSpectral(nn.Module):
         self.positions = nn.Linear(frequencies, encoding)
         self.spatial = nn.ModuleList(GCN(width) for _ in range(layers))
         self.spectral = nn.ModuleList(SpectralFilter(width, cutoff=cutoff) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         hidden = [part for _ in range(2) for part in (nn.Dropout(dropout), nn.Linear(width, width), nn.GELU())]
         self.head = nn.Sequential(*hidden, nn.Dropout(dropout), nn.Linear(width, classes))
 

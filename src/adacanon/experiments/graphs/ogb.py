@@ -26,7 +26,15 @@ ROWS = (
     *(Row(f"{name} (published)", published_only=True) for name in PUBLISHED_ONLY),
 )
 
-ALL: Settings = {**INPUTS, "readout": "mean", "combination": "last", "residual": True, "cosine": True, "seed": 0}
+ALL: Settings = {
+    **INPUTS,
+    "readout": "mean",
+    "combination": "last",
+    "residual": True,
+    "cosine": True,
+    "fused": True,
+    "seed": 0,
+}
 COMMON: dict[str, Settings] = {
     "cpu": {"width": 128, "layers": 4, "dropout": 0.3, "batch": 128, "learning_rate": 1e-3, "epochs": 30},
     "paper": {"width": 256, "layers": 5, "dropout": 0.3, "batch": 128, "learning_rate": 5e-4, "epochs": 100},

@@ -22,7 +22,15 @@ from adacanon.training.loop import TrainingControl, accuracy
 GRID = {"learning_rate": [0.005, 0.001], "dropout": [0.0, 0.5]}
 """Four points, the same for every row."""
 
-COMMON: Settings = {"grid": GRID, "width": 64, "layers": 4, "weight_decay": 0.0, "halved_every": 50, "seed": 0}
+COMMON: Settings = {
+    "grid": GRID,
+    "width": 64,
+    "layers": 4,
+    "weight_decay": 0.0,
+    "halved_every": 50,
+    "fused": True,
+    "seed": 0,
+}
 LENGTH: dict[str, Settings] = {
     "MUTAG": {"epochs": 150, "patience": 50, "batch": 32},
     "PTC": {"epochs": 150, "patience": 50, "batch": 32},
