@@ -193,6 +193,43 @@ class TestSharedDraws:
         again = space.sample(5, generator=torch.Generator().manual_seed(0))
         assert torch.equal(fresh, again)
 
+    @pytest.mark.parametrize("earlier", [[], [[3, 5]], [[3, 5], [40, 60], [7, 7]]])
+    def test_shapes_asked_of_earlier_tables_change_no_draw(self, earlier: list[list[int]]) -> None:
+        def drawn(sizes: list[int], seed: int) -> Tensor:
+            space = OrthogonalBlocks(torch.tensor([sizes]), rows=(2, 2), columns=2)
+            return space.sample(5, generator=torch.Generator().manual_seed(seed))
+
+        asked = [[4, 40], [9, 0], [80, 7]]
+        expected = []
+        for sizes in asked:
+            orthogonal_blocks.forget_draws()
+            expected.append(drawn(sizes, 1))
+        orthogonal_blocks.forget_draws()
+        for sizes in earlier:
+            drawn(sizes, 0)
+        assert all(torch.equal(drawn(sizes, 1), value) for sizes, value in zip(asked, expected, strict=True))
+
+    def test_a_table_is_extended_by_all_shapes_of_earlier_tables_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        decompositions: list[tuple[int, ...]] = []
+
+        def counted(dimensions: list[int], count: int, *, rows: int, columns: int, seed: int) -> Tensor:
+            decompositions.append(tuple(dimensions))
+            return haar_blocks(dimensions, count, rows=rows, columns=columns, seed=seed)
+
+        orthogonal_blocks.forget_draws()
+        monkeypatch.setattr(orthogonal_blocks, "haar_blocks", counted)
+        batches = [torch.tensor([[m]]) for m in (4, 9, 80, 7)]
+
+        def epoch(seed: int) -> list[tuple[int, ...]]:
+            decompositions.clear()
+            table = _table((seed,), 5, (2,), 2, torch.float64)
+            for sizes in batches:
+                table.blocks(sizes, torch.full_like(sizes, 2))
+            return list(decompositions)
+
+        assert epoch(0) == [(4,), (9,), (80,), (7,)]
+        assert epoch(1) == [(4,), (7, 9, 80)]
+
     def test_other_types_are_rounded_draws(self) -> None:
         sizes = torch.tensor([[3, 90], [0, 12]])
         single, double = (

@@ -163,11 +163,22 @@ class _Blocks:
     stored: Tensor
 
 
+_Kind = tuple[int, tuple[int, ...], int]
+_asked: dict[_Kind, Tensor] = {}
+"""Shapes (2, n) that tables were asked for, by count, rows and width; replaced, never changed."""
+
+MOST_EARLIER = 1024
+"""Shapes that a table computes because earlier ones were asked for them; those of the smallest dimensions."""
+
+
 class _Table:
     """The blocks of some streams for all dimensions and numbers of columns that were asked for so far.
 
     Threads share a table. What it holds is never changed: it is replaced by more, complete, in one assignment. Two
     threads that miss a shape at the same time both compute it, with the same outcome.
+
+    Graphs come in batches, so that shapes come a few at a time, and a decomposition of few costs as much as one of
+    many. A table that is asked for a second time therefore computes all that were asked of earlier ones as well.
     """
 
     def __init__(
@@ -182,14 +193,23 @@ class _Table:
         known = self.known
         if sizes.numel() == 0:
             return known.stored.new_zeros(*known.stored.shape[2:]).expand(*sizes.shape, -1, -1, -1).transpose(1, 2)
-        room = max(0, int(sizes.max()) + 1 - len(known.place))
-        place = torch.nn.functional.pad(known.place, (0, 0, 0, room), value=-1)
+        place = _with_room(known.place, sizes)
         missing = place[sizes, columns] < 0
         if bool(missing.any()):
             shapes = torch.stack([sizes[missing], columns[missing]]).unique(dim=1)
+            asked = _together(_asked.get(self._kind, shapes), shapes)
+            if known.stored.shape[1] > 1:
+                place = _with_room(place, asked[0])
+                shapes = _together(shapes, asked[:, place[asked[0], asked[1]] < 0])
             self.known = known = self._extended(_Blocks(place, known.stored), *shapes)
+            _asked[self._kind] = asked[:, :MOST_EARLIER]
         rows = known.place[sizes, columns]
         return torch.stack([band.index_select(0, row) for band, row in zip(known.stored, rows.T, strict=True)], dim=2)
+
+    @property
+    def _kind(self) -> _Kind:
+        _, _, count, width, _ = self.known.stored.shape
+        return count, self.rows, width
 
     def _extended(self, known: _Blocks, sizes: Tensor, columns: Tensor) -> _Blocks:
         """What is known, and the blocks of more pairs of a dimension and a number of columns."""
@@ -204,6 +224,17 @@ class _Table:
         return _Blocks(place, torch.cat([known.stored, more], dim=1))
 
 
+def _together(shapes: Tensor, others: Tensor) -> Tensor:
+    """Distinct shapes (2, n) in increasing order."""
+    return torch.cat([shapes, others], dim=1).unique(dim=1)
+
+
+def _with_room(place: Tensor, sizes: Tensor) -> Tensor:
+    """Places for dimensions up to the largest of ``sizes``."""
+    room = max(0, int(sizes.max()) + 1 - len(place))
+    return torch.nn.functional.pad(place, (0, 0, 0, room), value=-1)
+
+
 @lru_cache(maxsize=2)
 def _table(seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int, dtype: torch.dtype) -> _Table:
     """Batches that are searched with the same draws share them."""
@@ -213,6 +244,7 @@ def _table(seeds: tuple[int, ...], count: int, rows: tuple[int, ...], width: int
 def forget_draws() -> None:
     """Free the tables of draws; the next search computes them again."""
     _table.cache_clear()
+    _asked.clear()
 
 
 def _by_svd(u: Tensor, must: Tensor) -> Tensor:
