@@ -1,17 +1,29 @@
-"""The files whose mutants are made, each with the tests that concern it."""
+"""The files whose mutants are made, each with the tests that concern it, those that notice most of them first."""
 
-TARGETS: dict[str, tuple[str, ...]] = {
-    "adacanon/core/prior.py": ("tests/core/test_core.py", "tests/core/test_answers.py"),
-    "adacanon/core/shared_priors.py": ("tests/core/test_core.py", "tests/core/test_answers.py"),
-    "adacanon/core/loss.py": ("tests/core/test_labels.py", "tests/core/test_objective.py"),
-    "adacanon/core/objective.py": ("tests/core/test_objective.py",),
-    "adacanon/core/canonicalized.py": ("tests/core/test_core.py", "tests/core/test_errors.py"),
-    "adacanon/maximizers/selection.py": ("tests/maximizers/test_maximizers.py",),
-    "adacanon/maximizers/ascent.py": ("tests/maximizers/test_maximizers.py",),
-    "adacanon/maximizers/calibration.py": ("tests/maximizers/test_calibration.py",),
-    "adacanon/spaces/circle.py": ("tests/spaces/test_spaces.py",),
-    "adacanon/spaces/box.py": ("tests/spaces/test_spaces.py",),
-    "adacanon/spaces/so3.py": ("tests/spaces/test_spaces.py",),
-    "adacanon/training/checkpoint.py": ("tests/training/test_training.py",),
-    "adacanon/training/records.py": ("tests/training/test_records.py",),
+from benchmarks.mutants.trial import ROOT
+
+CORE = ("core", "objective", "temperature", "answers", "errors", "labels", "arguments", "automatic", "wrong_kinds")
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "adacanon/core": (*(f"tests/core/test_{name}.py" for name in CORE), "tests/core", "tests/points", "tests/images"),
+    "adacanon/maximizers": ("tests/maximizers", "tests/core", "tests/points", "tests/images"),
+    "adacanon/spaces": ("tests/spaces", "tests/core"),
 }
+"""Folders of which every file has its mutants."""
+
+FILES: dict[str, tuple[str, ...]] = {
+    "adacanon/training/checkpoint.py": ("tests/training/test_training.py", "tests/core/test_checkpoints_of_models.py"),
+    "adacanon/training/records.py": ("tests/training/test_records.py", "tests/runs/test_runs.py"),
+    "adacanon/checked_files.py": ("tests/test_checked_files.py",),
+    "adacanon/files.py": ("tests/test_files.py", "tests/test_power_loss.py"),
+}
+
+
+def _targets() -> dict[str, tuple[str, ...]]:
+    every: dict[str, tuple[str, ...]] = {}
+    for folder, tests in FOLDERS.items():
+        for file in sorted((ROOT / "src" / folder).glob("[!_]*.py")):
+            every[f"{folder}/{file.name}"] = tests
+    return every | FILES
+
+
+TARGETS = _targets()

@@ -3,6 +3,7 @@
 import importlib.abc
 import importlib.util
 import os
+import resource
 import signal
 import sys
 import time
@@ -13,7 +14,9 @@ from types import ModuleType
 from typing import Literal
 
 ROOT = Path(__file__).parents[2]
-Fate = Literal["killed", "survived"]
+Fate = Literal["killed", "too slow", "survived"]
+WAITING = 10
+"""How many times the time of computing a mutant may take on the clock: other programs compute too."""
 
 
 class OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -33,27 +36,34 @@ class OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def fate(file: str, source: str, tests: Sequence[str], *, seconds: float) -> Fate:
-    """Killed if a test fails or the time is over."""
+    """Killed if a test fails; too slow if the tests compute for more than some seconds."""
     child = os.fork()
     if child == 0:
-        _run(file, source, tests)
-    end = time.monotonic() + seconds
+        _run(file, source, tests, seconds)
+    end = time.monotonic() + WAITING * seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+            return _told(os.waitstatus_to_exitcode(status))
         time.sleep(0.05)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return "killed"
+    return "too slow"
 
 
-def _run(file: str, source: str, tests: Sequence[str]) -> None:
+def _told(code: int) -> Fate:
+    if code == -signal.SIGXCPU:
+        return "too slow"
+    return "survived" if code == 0 else "killed"
+
+
+def _run(file: str, source: str, tests: Sequence[str], seconds: float) -> None:
     """In the child: never returns."""
     code = 3
     try:
         import pytest
 
+        resource.setrlimit(resource.RLIMIT_CPU, (int(_computed() + seconds) + 1, resource.RLIM_INFINITY))
         sys.meta_path.insert(0, OneModule(file, source))
         quiet = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
@@ -61,3 +71,8 @@ def _run(file: str, source: str, tests: Sequence[str]) -> None:
         code = int(pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:doctest", *tests]))
     finally:
         os._exit(code)
+
+
+def _computed() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
