@@ -4,8 +4,8 @@ from benchmarks.mutants.trial import ROOT
 
 CORE = ("core", "objective", "temperature", "answers", "errors", "labels", "arguments", "automatic", "wrong_kinds")
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "adacanon/core": (*(f"tests/core/test_{name}.py" for name in CORE), "tests/core", "tests/points", "tests/images"),
-    "adacanon/maximizers": ("tests/maximizers", "tests/core", "tests/points", "tests/images"),
+    "adacanon/core": (*(f"tests/core/test_{name}.py" for name in CORE), "tests/core"),
+    "adacanon/maximizers": ("tests/maximizers", "tests/core"),
     "adacanon/spaces": ("tests/spaces", "tests/core"),
 }
 """Folders of which every file has its mutants."""
