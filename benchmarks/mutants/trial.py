@@ -71,7 +71,9 @@ def _run(file: str, source: str, tests: Sequence[str], seconds: float) -> None:
         quiet = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(quiet, stream)
-        code = int(pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-k", HERE, *tests]))
+        code = int(
+            pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", "-k", HERE, *tests])
+        )
     finally:
         os._exit(code)
 
