@@ -66,6 +66,7 @@ def test_the_usual_variable_sets_the_number_of_threads() -> None:
         (["report", "toy", "--splits", "11"], "splits 1 to 10, got 11"),
         (["report", "toy", "--splits", "0"], "splits 1 to 10, got 0"),
         (["tune", "tu", "--rows", "nothing"], "got nothing"),
+        (["tune", "tu", "--rows", "GIN", "--columns", "MUTAG", "--trials", "0"], "at least one trial, got trials=0"),
         (["tune", "toy", "--rows", "GIN"], "toy has no hyperparameters to choose"),
         (["run", "toy", "--devices", "1000000"], "processors, got devices=1000000. Hint: lower --devices"),
         (["tune", "tu", "--nodes", "0"], "at least one process on one machine, got devices=1, nodes=0"),

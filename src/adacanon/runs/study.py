@@ -26,6 +26,8 @@ class Study:
     """
 
     def __init__(self, table: Table, row: str, column: str, trials: int) -> None:
+        if trials < 1:
+            raise InputError(f"A study needs at least one trial, got trials={trials}")
         self.table, self.row, self.column, self.trials = table, row, column, trials
         self.space = search_space(table, row)
         self._asked: dict[Run, int] = {}
