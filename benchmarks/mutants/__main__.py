@@ -15,11 +15,12 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.frame.measure import Row, table
 from benchmarks.mutants.changes import mutants
 from benchmarks.mutants.named import NAMED
 from benchmarks.mutants.targets import TARGETS
 from benchmarks.mutants.trial import ROOT, fate
+
+Row = dict[str, str | int | float | None]
 
 WARM = ("numpy", "torch", "torch_geometric.data", "pytest", "scipy.sparse")
 """Imported once, before the first fork; nothing of adacanon may be among them."""
@@ -54,10 +55,10 @@ def main() -> None:
         rows.append(of_file(file, options, survivors))
         write(options, rows, survivors)
     rows.append(total(rows))
-    print(table(rows))
+    print("\n".join("  ".join(f"{value}" for value in row.values()) for row in rows))
     print("\n".join(["Survivors:", *survivors]))
     write(options, rows, survivors)
-    sys.exit(any(row["share"] is not None and row["share"] < LEAST for row in (rows[0], rows[-1])))
+    sys.exit(any(bool(row["mutants"]) and float(row["share"] or 0) < LEAST for row in (rows[0], rows[-1])))
 
 
 def check_without_change(options: Options) -> None:
@@ -103,7 +104,7 @@ def as_row(file: str, count: int, noticed: int, slow: int) -> Row:
 
 
 def total(rows: Sequence[Row]) -> Row:
-    return as_row("all", *(sum(int(row[name]) for row in rows) for name in ("mutants", "noticed", "by time")))
+    return as_row("all", *(sum(int(row[name] or 0) for row in rows) for name in ("mutants", "noticed", "by time")))
 
 
 def write(options: Options, rows: list[Row], survivors: list[str]) -> None:

@@ -18,7 +18,7 @@ MOST_SAMPLES = 20_000_000
 """The draw of some samples needs a number for each of them."""
 
 LARGEST_WHOLE, LARGEST_RATIO = 2**30, 200
-"""An array is not read as a whole if it has more bytes than this, and more than so many times its compressed bytes."""
+"""Rows of an array are not kept if they have more bytes than this, and more than so many times its compressed bytes."""
 
 
 class Header(NamedTuple):
@@ -36,13 +36,14 @@ def header_of(file: Path, key: str) -> Header:
         return _header(file, key, stream, archive.getinfo(f"{key}.npy").file_size)
 
 
-def check_size(file: Path, key: str) -> None:
-    """Refuse to read an array as a whole that is far larger than the file suggests."""
+def check_size(file: Path, key: str, *, share: float = 1.0) -> None:
+    """Refuse to hold an array, or this share of its rows, that is far larger than the file suggests."""
     with zipfile.ZipFile(file) as archive:
         entry = archive.getinfo(f"{key}.npy")
-    if entry.file_size > max(LARGEST_WHOLE, LARGEST_RATIO * entry.compress_size):
+    wanted = share * entry.file_size
+    if wanted > max(LARGEST_WHOLE, LARGEST_RATIO * entry.compress_size):
         raise DataError(
-            f"{file}: {key} unpacks from {entry.compress_size / 2**20:.1f} MB to {entry.file_size / 2**30:.1f} GB and "
+            f"{file}: {key} unpacks from {entry.compress_size / 2**20:.1f} MB to {wanted / 2**30:.1f} GB and "
             "was not read. Hint: if it is right, save it without compression, by numpy.savez"
         )
 

@@ -57,6 +57,7 @@ class Arrays:
             header = header_of(self.file, key)
             self._check_kind(key, kinds, shape, header.shape, header.dtype)
             if not header.by_columns:
+                check_size(self.file, key, share=len(rows) / header.shape[0])
                 return read_rows(self.file, key, rows)
         return self.array(key, kinds, shape)[rows]
 
