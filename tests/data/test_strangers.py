@@ -76,6 +76,17 @@ class TestArchives:
         for rows in (np.array([0, 49]), np.arange(50), np.array([7]), np.array([], dtype=np.int64)):
             assert np.array_equal(read_rows(tmp_path / "a.npz", "x", rows), array[rows])
 
+    def test_all_samples_of_one_that_unpacks_to_gigabytes_are_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of two samples, both are wanted, so that no row is left out."""
+        monkeypatch.setattr(array_rows, "LARGEST_WHOLE", 2 * MEGABYTE)
+        file = tmp_path / "bomb.npz"
+        np.savez_compressed(file, labels=np.array([0, 1]))
+        zeros_in_archive(file, "images", (2, 3000, 3000))
+        with memory_below(2), pytest.raises(DataError, match=r"images unpacks from .* GB and was not read"):
+            load_labelled(file)
+
     def test_an_array_that_is_read_whole_may_not_be_far_larger_than_its_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
