@@ -19,13 +19,14 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from adacanon import Canonicalized, RandomSearch, SampleAndRefine
+from adacanon import Canonicalized, Objective, RandomSearch, SampleAndRefine
 from adacanon.data.labelled import load_labelled
 from adacanon.data.node_tasks import triangulation
 from adacanon.diagnosis import doctor
 from adacanon.graphs import BandCoefficients, BandRotations, SpectralMLP, band_coefficients, uniform
 from adacanon.graphs.shift_operators import shift_matrix
 from adacanon.graphs.spectra import spectra
+from adacanon.graphs.spectra_store import load_blobs, store_blobs
 from adacanon.points import nearest_neighbours
 from benchmarks.frame import measure
 from benchmarks.speed.memory import megabytes
@@ -53,6 +54,15 @@ def classes() -> Callable[[], object]:
     return lambda: _without_gradients(model, g)
 
 
+def trained_classes() -> Callable[[], object]:
+    """32 graphs, 1,000 classes: a training step, with a form and its gradients for each class."""
+    sizes = torch.full((32, BANDS), 8)
+    g = BandCoefficients(torch.randn(32, BANDS, ROWS, CHANNELS), sizes, sizes.clamp(max=ROWS))
+    network = SpectralMLP(BANDS * ROWS, CHANNELS, classes=1000, hidden=64, layers=3)
+    objective = Objective(Canonicalized(network, FAMILY, SampleAndRefine(32, 1)))
+    return lambda: objective(g, torch.arange(32)).loss.backward()
+
+
 def batch() -> Callable[[], object]:
     """2,000 graphs of 30 nodes in one batch: coefficients, and a search with 32 candidates."""
     graphs = [_mesh(30, seed) for seed in range(2000)]
@@ -68,6 +78,19 @@ def graph() -> Callable[[], object]:
     def stored_and_read() -> None:
         (first,), (again,) = spectra([matrix]), spectra([matrix])
         if not torch.equal(first.eigenvectors, again.eigenvectors):
+            raise AssertionError("the spectrum that was read is another one")
+
+    return stored_and_read
+
+
+def large_graph() -> Callable[[], object]:
+    """A made-up spectrum of 16,384 nodes, 2.1 GB of numbers, stored and read again."""
+    numbers = np.random.default_rng(0).random(16_384 * 16_385)
+
+    def stored_and_read() -> None:
+        store_blobs({"made up": numbers.data.cast("B")})
+        again = np.frombuffer(load_blobs(["made up"])["made up"])
+        if not np.array_equal(numbers, again):
             raise AssertionError("the spectrum that was read is another one")
 
     return stored_and_read
@@ -92,8 +115,10 @@ def images() -> Callable[[], object]:
 CASES: dict[str, Case] = {
     "100,000 points": cloud,
     "1,000 classes": classes,
+    "1,000 classes, trained": trained_classes,
     "2,000 graphs": batch,
     "5,000 nodes": graph,
+    "16,384 nodes": large_graph,
     "100,000 images": images,
 }
 
