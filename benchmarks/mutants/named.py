@@ -13,7 +13,7 @@ class Named(NamedTuple):
     tests: tuple[str, ...]
 
 
-CORE, LAWS = "tests/core/test_core.py", "tests/benchmarks/test_mutants.py"
+ERRORS, LAWS = "tests/core/test_errors.py", "tests/benchmarks/test_mutants.py"
 NAMED: tuple[Named, ...] = (
     Named(
         "training batches are not split by chunks",
@@ -34,7 +34,7 @@ NAMED: tuple[Named, ...] = (
         "adacanon/core/shared_priors.py",
         "plogp = torch.where(log_p == -torch.inf, 0.0, log_p.exp() * log_p)",
         "plogp = torch.nan_to_num(log_p.exp() * log_p)",
-        (CORE,),
+        (ERRORS,),
     ),
     Named(
         "files are replaced in one step",
