@@ -33,6 +33,7 @@ PAIRED = {
     "modelnet-paired": ("modelnet", "AC-PointNet (soft)"),
     "modelnet-z-paired": ("modelnet-z", "AC-PointNet (soft)"),
     "tu-paired": ("tu", "A-NLSF"),
+    "tu-fair-paired": ("tu-fair", "A-NLSF"),
     "qm9-paired": ("qm9", "AC blended"),
 }
 """Tables of one row against the others, by name: the table, and the row."""
