@@ -1,6 +1,9 @@
 """Symmetric factors: functions of the Gram matrix, continuous in the features, with the forms of the paper."""
 
+from typing import Any
+
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from benchmarks.graphs import feature_jumps
@@ -141,3 +144,9 @@ def test_a_family_names_its_factor_and_refuses_others() -> None:
         BandRotations(BANDS, factor="square")
     with pytest.raises(InputError, match="has no factors"):
         EncodedANLSF(2, classes=2, family=BandRotations(BANDS, rows=2, factor="symmetric"))
+
+
+@pytest.mark.parametrize("factor", [np.array(["symmetric", "triangular"]), torch.zeros(2), None, ["symmetric"]])
+def test_a_factor_that_is_no_name_is_refused(factor: Any) -> None:
+    with pytest.raises(UnknownNameError, match="Factors of band coefficients are triangular, symmetric; got "):
+        BandRotations(BANDS, factor=factor)

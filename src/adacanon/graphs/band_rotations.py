@@ -68,7 +68,7 @@ class BandRotations(Family):
             raise InputError(f"BandRotations needs a partition, got {self.partition!r}. Hint: BandRotations(dyadic(8))")
         if isinstance(self.operator, str):
             known_operator(self.operator)
-        if self.factor not in FACTORS:
+        if not isinstance(self.factor, str) or self.factor not in FACTORS:
             raise UnknownNameError(f"Factors of band coefficients are {', '.join(FACTORS)}; got {self.factor!r}")
         several = isinstance(self.rows, tuple | list)
         each: Any = self.rows if several else (self.rows,)
