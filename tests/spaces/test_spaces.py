@@ -12,6 +12,7 @@ from torch import Tensor
 import adacanon.spaces
 from adacanon.core import Space
 from adacanon.core.pytree import Tree
+from adacanon.errors import InputError
 from adacanon.spaces import (
     SO3,
     Box,
@@ -343,3 +344,9 @@ def draw(space: Space, count: int, seed: int) -> Tree:
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("arguments", [{"size": 10**20}, {"size": 3, "columns": 10**20}])
+def test_sizes_beyond_any_memory_are_refused_by_name(arguments: dict[str, int]) -> None:
+    with pytest.raises(InputError, match=r"Orthogonal expects (size|columns) to be at most 1,000,000,000, got 100,000"):
+        Orthogonal(**arguments)

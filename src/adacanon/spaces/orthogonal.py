@@ -31,8 +31,8 @@ class Orthogonal(Space):
     """
 
     def __init__(self, size: int | Tensor, *, columns: int | None = None, proper: bool = False) -> None:
-        self.size = size if isinstance(size, Tensor) else whole_number("Orthogonal", "size", size, least=0)
-        self.columns = None if columns is None else whole_number("Orthogonal", "columns", columns, least=1)
+        self.size = size if isinstance(size, Tensor) else whole_number("Orthogonal", "size", size, least=0, most=MOST)
+        self.columns = None if columns is None else whole_number("Orthogonal", "columns", columns, least=1, most=MOST)
         self.proper = flag("Orthogonal", "proper", proper)
         sizes = self._sizes()
         if isinstance(size, Tensor) and size.dim() == 0:
