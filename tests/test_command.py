@@ -71,6 +71,27 @@ def test_the_usual_variable_sets_the_number_of_threads() -> None:
         (["tune", "tu", "--nodes", "0"], "at least one process on one machine, got devices=1, nodes=0"),
         (["run", "toy", "--devices", "2", "--jobs", "2"], "Several processes share one run at a time"),
         (["run", "toy", "--precision", "16"], "Precision 16 needs a graphics processor"),
+        (["run", "toy", "--checkpoint-every", "-1"], "--checkpoint-every to be a number, at least 0, got -1.0"),
+        (["run", "toy", "--checkpoint-every", "nan"], "--checkpoint-every to be a number, at least 0, got nan"),
+        (["run", "toy", "--smoke", "--most-memory", "1e300"], "at most 1,000,000,000, got 1e+300"),
+        (["run", "toy", "--most-memory", "1"], "are for smoke runs. Hint: add --smoke"),
+        (["run", "toy", "--most-seconds", "1"], "are for smoke runs. Hint: add --smoke"),
+        (
+            ["run", "toy", "--smoke", "--most-memory", "0"],
+            "--most-memory takes a number above zero, at most 1,000,000,000, got 0",
+        ),
+        (
+            ["run", "toy", "--smoke", "--most-memory", "nan"],
+            "--most-memory takes a number above zero, at most 1,000,000,000, got nan",
+        ),
+        (
+            ["run", "toy", "--smoke", "--most-seconds", "-1"],
+            "--most-seconds takes a number above zero, at most 1,000,000,000, got -1",
+        ),
+        (["run", "toy", "--smoke", "--jobs", "0"], "At least one run is done at a time, got jobs=0"),
+        (["run", "toy", "--smoke", "--threads", "0"], "At least one thread is needed, got threads=0"),
+        (["run", "toy", "--smoke", "--gpus-per-run", "1"], "Smoke runs are for the machine that they run on"),
+        (["run", "toy", "--smoke", "--address", "node1:1"], "Smoke runs are for the machine that they run on"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,5 +1,6 @@
 """Executors of this machine: what is left is ended, and what cannot be had is refused by name."""
 
+import math
 import socket
 import threading
 import time
@@ -8,13 +9,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import torch
 
 from adacanon.errors import DataError, InputError
 from adacanon.runs.claims import Claims, claims
-from adacanon.runs.executors import LocalProcesses, WorkerLostError, executor_named
+from adacanon.runs.executors import LocalProcesses, WorkerLostError, executor_named, ray_cluster
 from adacanon.runs.executors import ray_address as address_of
 from adacanon.runs.executors.executor import in_order
 from adacanon.runs.executors.ray_address import ClusterError, check_listening
+from adacanon.training.hardware import Hardware
 
 
 class TestProcesses:
@@ -72,6 +75,36 @@ def test_a_run_that_needs_more_processors_than_this_machine_has_is_refused() -> 
     pytest.importorskip("ray")
     with pytest.raises(ClusterError, match=r"a run shall have 4096\. Hint: lower --cpus-per-run"):
         executor_named("ray", cpus=4096)
+
+
+class TestWhatNoClusterHas:
+    """It is refused before a cluster is looked for, which takes seconds to start."""
+
+    @pytest.fixture(autouse=True)
+    def _no_cluster(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("ray")
+        for name in ("_start", "_join"):
+            monkeypatch.setattr(ray_cluster, name, lambda *arguments: pytest.fail("a cluster was looked for"))
+
+    @pytest.mark.parametrize("address", ["", "node1:6379"])
+    @pytest.mark.parametrize(
+        "hardware",
+        [Hardware(devices=0), Hardware(nodes=-1), Hardware("tpu"), Hardware(precision="8"), Hardware(precision="16")],
+        ids=repr,
+    )
+    def test_hardware(self, hardware: Hardware, address: str) -> None:
+        with pytest.raises(InputError):
+            executor_named("ray", address=address, hardware=hardware)
+
+    def test_a_device_that_the_machine_of_its_own_cluster_does_not_have(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        with pytest.raises(InputError, match="The device cuda was asked for"):
+            executor_named("ray", hardware=Hardware("cuda"))
+
+    @pytest.mark.parametrize("asked", [{"cpus": 0.0}, {"cpus": math.nan}, {"gpus": -1.0}, {"gpus": math.nan}], ids=str)
+    def test_processors(self, asked: dict[str, float]) -> None:
+        with pytest.raises(InputError, match=r"A run needs processors, got --cpus-per-run .*Hint"):
+            executor_named("ray", address="node1:6379", **asked)
 
 
 class TestFolderOfClaims:

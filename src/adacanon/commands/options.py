@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from adacanon.arguments import MOST
 from adacanon.errors import InputError
 from adacanon.runs.runner import Failure
 
@@ -32,6 +33,19 @@ def set_threads(threads: int) -> None:
     if threads < 1:
         raise InputError(f"At least one thread is needed, got threads={threads}")
     torch.set_num_threads(threads)
+
+
+def check_amount(option: str, amount: float | None) -> None:
+    """Seconds or GB, where they are given.
+
+    Example:
+        >>> check_amount("--most-memory", 0.0)
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.InputError: --most-memory takes a number above zero, at most 1,000,000,000, got 0
+    """
+    if amount is not None and not 0 < amount <= MOST:  # so that NaN is refused, too
+        raise InputError(f"{option} takes a number above zero, at most {MOST:,}, got {amount:g}")
 
 
 def names_of(words: tuple[str, ...]) -> tuple[str, ...]:

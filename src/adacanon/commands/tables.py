@@ -8,6 +8,7 @@ from typing import Literal
 
 import tyro
 
+from adacanon.arguments import real_number
 from adacanon.commands.options import (
     RESULTS,
     THREADS,
@@ -15,6 +16,7 @@ from adacanon.commands.options import (
     Place,
     Precision,
     Preset,
+    check_amount,
     names_of,
     report_failures,
     set_threads,
@@ -28,7 +30,7 @@ from adacanon.reports.paired import Comparison, comparison_html, comparison_mark
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
 from adacanon.reports.terminal import Progress, show_comparison, show_data_sets, show_progress, show_summary
-from adacanon.runs.executors import Executor, Hardware, executor_named, follow, is_follower
+from adacanon.runs.executors import Executor, Hardware, check_jobs, executor_named, follow, is_follower
 from adacanon.runs.run import Run
 from adacanon.runs.runner import comparison_of, run_missing, summary_of
 from adacanon.runs.table import Table, records_by_row
@@ -109,7 +111,10 @@ class Execute:
             return self._smoke()
         if self.json or self.output is not None:
             raise InputError("run has --json and --output with --smoke only. Hint: adacanon report has both")
+        if self.most_memory is not None or self.most_seconds is not None:
+            raise InputError("--most-memory and --most-seconds are for smoke runs. Hint: add --smoke")
         set_threads(self.threads)
+        real_number("adacanon run", "--checkpoint-every", self.checkpoint_every, least=0)
         table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         executor = _executor(self)
@@ -123,19 +128,26 @@ class Execute:
         return report_failures(failures)
 
     def _smoke(self) -> int:
-        if self.executor != "local":
-            raise InputError(f"Smoke runs are for the machine that they run on, got executor={self.executor!r}")
+        if (self.executor, self.address, self.cpus_per_run, self.gpus_per_run) != ("local", "", 1.0, 0.0):
+            raise InputError(
+                "Smoke runs are for the machine that they run on. Hint: leave --executor, --address, --cpus-per-run "
+                "and --gpus-per-run out"
+            )
         if (self.device, self.precision, self.devices, self.nodes) != ("cpu", "32", 1, 1):
             raise InputError(
                 "Smoke runs are made by one process on the processor in 32 bits. Hint: leave --device, --precision, "
                 "--devices and --nodes out"
             )
+        set_threads(self.threads)
+        check_amount("--most-memory", self.most_memory)
+        check_amount("--most-seconds", self.most_seconds)
+        check_jobs(self.jobs)
         return smoke_command(
             self.table,
             self.rows,
             self.columns,
             preset=self.preset or "cpu",
-            jobs=self.jobs or 1,
+            jobs=1 if self.jobs is None else self.jobs,
             threads=self.threads,
             most_memory=self.most_memory,
             most_seconds=self.most_seconds,

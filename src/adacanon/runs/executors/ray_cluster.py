@@ -47,8 +47,11 @@ class RayCluster:
     hardware = Hardware()
 
     def __init__(self, address: str = "", *, jobs: int | None = None, cpus: float = 1.0, gpus: float = 0.0) -> None:
-        if cpus <= 0 or gpus < 0:
-            raise InputError(f"A run needs processors, got cpus_per_run={cpus}, gpus_per_run={gpus}")
+        if not (cpus > 0 and gpus >= 0):  # so that NaN is refused, too
+            raise InputError(
+                f"A run needs processors, got --cpus-per-run {cpus:g} --gpus-per-run {gpus:g}. "
+                "Hint: leave them out for one processor"
+            )
         self.jobs, self.cpus, self.gpus = jobs, cpus, gpus
         self._ray = _imported()
         self._refs: dict[Future, Any] = {}
