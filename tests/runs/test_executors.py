@@ -108,15 +108,16 @@ class TestWhatNoClusterHas:
 
 
 class TestFolderOfClaims:
+    @pytest.mark.parametrize("error", [FileNotFoundError, FileExistsError])
     def test_one_that_another_command_removes_is_made_again(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, error: type[OSError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         write, lost = claims.write_whole, [True, True]
 
         def removed_meanwhile(path: Path, content: bytes) -> None:
             if lost:
                 lost.pop()
-                raise FileNotFoundError(2, "No such file or directory", str(path))
+                raise error(2, "while the folder was made", str(path))
             write(path, content)
 
         monkeypatch.setattr(claims, "write_whole", removed_meanwhile)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from adacanon.arguments import MOST
 from adacanon.errors import InputError
 from adacanon.runs.runner import Failure
 
@@ -15,6 +14,8 @@ Place = Literal["local", "ray"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Precision = Literal["32", "bf16", "16"]
 RESULTS = Path("results")
+MOST = 10**9
+"""Seconds or GB; more cannot be meant."""
 
 
 def threads_of(environment: Mapping[str, str]) -> int:
@@ -35,8 +36,8 @@ def set_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def check_amount(option: str, amount: float | None) -> None:
-    """Seconds or GB, where they are given.
+def check_amount(option: str, amount: float | None, *, or_zero: bool = False) -> None:
+    """Refuse seconds or GB that mean nothing, where they are given.
 
     Example:
         >>> check_amount("--most-memory", 0.0)
@@ -44,8 +45,9 @@ def check_amount(option: str, amount: float | None) -> None:
             ...
         adacanon.errors.InputError: --most-memory takes a number above zero, at most 1,000,000,000, got 0
     """
-    if amount is not None and not 0 < amount <= MOST:  # so that NaN is refused, too
-        raise InputError(f"{option} takes a number above zero, at most {MOST:,}, got {amount:g}")
+    zero = or_zero and amount == 0
+    if amount is not None and not zero and not 0 < amount <= MOST:  # so that NaN is refused, too
+        raise InputError(f"{option} takes {'zero or ' * or_zero}a number above zero, at most {MOST:,}, got {amount:g}")
 
 
 def names_of(words: tuple[str, ...]) -> tuple[str, ...]:

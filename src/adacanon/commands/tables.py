@@ -8,7 +8,6 @@ from typing import Literal
 
 import tyro
 
-from adacanon.arguments import real_number
 from adacanon.commands.options import (
     RESULTS,
     THREADS,
@@ -45,6 +44,7 @@ class List:
     """Folder of the records."""
 
     def __call__(self) -> int:
+        _check_folder(self.results)
         tables = {name: table_named(name, self.results) for name in TABLES}
         counts = {name: records_by_row(table, _file(self.results, table)) for name, table in tables.items()}
         show_progress(Progress(name, _title(TABLES[name]), rows) for name, rows in counts.items())
@@ -114,7 +114,7 @@ class Execute:
         if self.most_memory is not None or self.most_seconds is not None:
             raise InputError("--most-memory and --most-seconds are for smoke runs. Hint: add --smoke")
         set_threads(self.threads)
-        real_number("adacanon run", "--checkpoint-every", self.checkpoint_every, least=0)
+        check_amount("--checkpoint-every", self.checkpoint_every, or_zero=True)
         table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         executor = _executor(self)
@@ -241,6 +241,7 @@ class Report:
     """Folder of the records, and of the choices of ``tune`` if it holds any."""
 
     def __call__(self) -> int:
+        _check_folder(self.results)
         table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         if not file.exists():
@@ -289,6 +290,11 @@ def _runs(
 def _table(name: str, results: Path, precision: str) -> tuple[Table, Path]:
     table = table_named(name, results).in_precision(precision)
     return table, _file(results, table)
+
+
+def _check_folder(results: Path) -> None:
+    if results.exists() and not results.is_dir():
+        raise InputError(f"--results takes the folder of the records, got the file {results}")
 
 
 def _file(results: Path, table: Table) -> Path:

@@ -119,9 +119,12 @@ class Claims:
         return self
 
     def _announce(self) -> None:
-        """Write the owner's file; a command that ends at this moment may remove the folder when it is still empty."""
+        """Write the owner's file; a command that ends at this moment may remove the folder when it is still empty.
+
+        A folder that was there and is gone, when the system looks what it is, is reported as a file in its place.
+        """
         for _ in range(ATTEMPTS - 1):
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, FileExistsError):
                 return write_whole(self._own_file(), b"0")
         return write_whole(self._own_file(), b"0")
 
