@@ -1,7 +1,10 @@
 """The ``adacanon`` command."""
 
 import json
+import os
 import re
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from adacanon.experiments.catalogue import TABLES
 from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import read_records
 from cases.tiny_table import TINY
 
@@ -140,6 +144,31 @@ def test_what_cannot_be_written_gets_a_message_and_exit_code_two(
     error = capsys.readouterr().err
     assert re.search(message, error)
     assert "Traceback" not in error
+
+
+def test_a_command_that_is_asked_to_end_gives_its_claims_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Schedulers ask by SIGTERM, at a time limit."""
+
+    def asked_to_end(run: Run, control: TrainingControl) -> dict[str, float]:
+        assert list((tmp_path / "claims").glob("*.claim"))
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+        pytest.fail("the command goes on")
+
+    def unanswered(number: int, frame: object) -> None:
+        pytest.fail("the request to end reached whoever called the command")
+
+    monkeypatch.setitem(TABLES, "tiny", replace(TINY, execute=asked_to_end))
+    before = signal.signal(signal.SIGTERM, unanswered)
+    try:
+        assert main(["run", "tiny", "--results", str(tmp_path)]) == 128 + signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is unanswered
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "Stopped. What was finished is kept" in capsys.readouterr().err
+    assert not (tmp_path / "claims").exists()
 
 
 class TestRun:

@@ -6,10 +6,13 @@ Ray schedules, restarts and keeps resources. It is imported here and nowhere els
 import logging
 import os
 import secrets
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from adacanon.errors import InputError
@@ -56,10 +59,11 @@ class RayCluster:
         self._ray = _imported()
         self._refs: dict[Future, Any] = {}
         self._last_room = time.monotonic()
-        if address:
-            _join(self._ray, address)
-        else:
-            _start(self._ray, cpus, jobs)
+        with _own_end():
+            if address:
+                _join(self._ray, address)
+            else:
+                _start(self._ray, cpus, jobs)
         try:
             self.capacity()
         except ClusterError:
@@ -155,6 +159,15 @@ def _start(ray: Any, cpus: float, jobs: int | None) -> None:
             logging_level="warning",
             _node_ip_address="127.0.0.1",
         )
+
+
+@contextmanager
+def _own_end() -> Iterator[None]:
+    """Ray answers SIGTERM by ending the program at once; who has an answer keeps it."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if callable(before) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
 
 
 def _use_own_token() -> None:
