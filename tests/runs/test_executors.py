@@ -7,16 +7,20 @@ import time
 from concurrent.futures import CancelledError, ProcessPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from adacanon.errors import DataError, InputError
 from adacanon.runs.claims import Claims, claims
-from adacanon.runs.executors import LocalProcesses, WorkerLostError, executor_named, ray_cluster
+from adacanon.runs.executors import LocalProcesses, WorkerLostError, executor_named, follow, ray_cluster
 from adacanon.runs.executors import ray_address as address_of
 from adacanon.runs.executors.executor import in_order
+from adacanon.runs.executors.ranks import Ranks
 from adacanon.runs.executors.ray_address import ClusterError, check_listening
+from adacanon.runs.run import Outcome, Run
+from adacanon.training.fabric_engine import ProcessesDisagreeError
 from adacanon.training.hardware import Hardware
 
 
@@ -42,6 +46,26 @@ class TestProcesses:
     def test_answers_come_in_the_order_of_the_calls(self) -> None:
         with LocalProcesses(2) as processes:
             assert list(in_order(processes, abs, [(-i,) for i in range(9)])) == list(range(9))
+
+
+class TestFollowers:
+    def test_one_whose_leader_has_ended_says_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The leader has said why; that its connection is gone is no news."""
+
+        class Left:
+            rank = 1
+
+            def tell(self, message: object) -> Any:
+                run = Run.of("tiny", "A", "accuracy", 0, {})
+                return (lambda: Outcome(run, None, "RuntimeError: connection closed by peer")), ()
+
+            def agree(self, failure: str) -> None:
+                raise ProcessesDisagreeError("Another process of the training has ended")
+
+        ranks = object.__new__(Ranks)
+        ranks.engine = Left()  # type: ignore[assignment]
+        assert follow(ranks) == 0
+        assert capsys.readouterr().err == ""
 
 
 class TestAddresses:

@@ -151,7 +151,7 @@ CASES: dict[str, Case] = {
     "rival SpatioSpectral": of_network(
         lambda: SpatioSpectral(
             CHANNELS, _frequencies(), classes=CLASSES, width=8, layers=2, encoding=3, dropout=0.0
-        ),  # masks are drawn in another order off the processor
+        ),  # off the processor torch draws the masks, other ones than ours
         _encoded,
     ),
     "rival FrameAveraged": of_network(
