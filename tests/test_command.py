@@ -1,7 +1,10 @@
 """The ``adacanon`` command."""
 
 import json
+import os
 import re
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from adacanon.experiments.catalogue import TABLES
 from adacanon.runs.executors import Executor
 from adacanon.runs.run import Run, Settings
 from adacanon.runs.table import Row
+from adacanon.training.loop import TrainingControl
 from adacanon.training.records import read_records
 from cases.tiny_table import TINY
 
@@ -72,6 +76,27 @@ def test_the_usual_variable_sets_the_number_of_threads() -> None:
         (["tune", "tu", "--nodes", "0"], "at least one process on one machine, got devices=1, nodes=0"),
         (["run", "toy", "--devices", "2", "--jobs", "2"], "Several processes share one run at a time"),
         (["run", "toy", "--precision", "16"], "Precision 16 needs a graphics processor"),
+        (["run", "toy", "--checkpoint-every", "-1"], "--checkpoint-every takes zero or a number above zero, at most"),
+        (["run", "toy", "--checkpoint-every", "nan"], "--checkpoint-every takes zero or a number above zero, at most"),
+        (["run", "toy", "--smoke", "--most-memory", "1e300"], "at most 1,000,000,000, got 1e+300"),
+        (["run", "toy", "--most-memory", "1"], "are for smoke runs. Hint: add --smoke"),
+        (["run", "toy", "--most-seconds", "1"], "are for smoke runs. Hint: add --smoke"),
+        (
+            ["run", "toy", "--smoke", "--most-memory", "0"],
+            "at most 1,000,000,000, got 0",
+        ),
+        (
+            ["run", "toy", "--smoke", "--most-memory", "nan"],
+            "at most 1,000,000,000, got nan",
+        ),
+        (
+            ["run", "toy", "--smoke", "--most-seconds", "-1"],
+            "--most-seconds takes a number above zero, at most",
+        ),
+        (["run", "toy", "--smoke", "--jobs", "0"], "At least one run is done at a time, got jobs=0"),
+        (["run", "toy", "--smoke", "--threads", "0"], "At least one thread is needed, got threads=0"),
+        (["run", "toy", "--smoke", "--gpus-per-run", "1"], "Smoke runs are for the machine that they run on"),
+        (["run", "toy", "--smoke", "--address", "node1:1"], "Smoke runs are for the machine that they run on"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -100,8 +125,13 @@ def test_a_device_that_torch_does_not_have_is_refused(
         (["run", "toy", "--rows", "MLP", "--jobs", "0", "--results", "{}s"], "at a time, got jobs=0"),
         (["tune", "tu", "--rows", "GIN", "--jobs", "-1", "--results", "{}s"], "at a time, got jobs=-1"),
         (["report", "toy", "--output", "{}/x.md"], "Error"),
+        (["report", "toy", "--results", "{}"], "InputError: --results takes the folder of the records, got the file"),
+        (["list", "--results", "{}"], "InputError: --results takes the folder of the records, got the file"),
         (["report", "toy", "--format", "markdown", "--output", "/"], "IsADirectoryError: Is a directory: /"),
-        (["figure", "stability", "--results", "{}"], "holds no records|no records of"),
+        (["figure", "stability", "--results", "{}"], "DataError: Pictures cannot be written to"),
+        (["figure", "chairs", "--results", "{}/below"], "Pictures .*nothing was started. Hint: .*--results"),
+        (["figure", "chairs", "--results", "{}s", "--pages", "{}"], "Pages .*nothing was started. Hint: .*--pages"),
+        (["run", "toy", "--smoke", "--output", "{}/x.json"], "Smoke runs .*nothing was started. Hint: .*--output"),
         (["data", "import", "{}", "--output", "x"], "it is no folder"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -115,6 +145,31 @@ def test_what_cannot_be_written_gets_a_message_and_exit_code_two(
     error = capsys.readouterr().err
     assert re.search(message, error)
     assert "Traceback" not in error
+
+
+def test_a_command_that_is_asked_to_end_gives_its_claims_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Schedulers ask by SIGTERM, at a time limit."""
+
+    def asked_to_end(run: Run, control: TrainingControl) -> dict[str, float]:
+        assert list((tmp_path / "claims").glob("*.claim"))
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+        pytest.fail("the command goes on")
+
+    def unanswered(number: int, frame: object) -> None:
+        pytest.fail("the request to end reached whoever called the command")
+
+    monkeypatch.setitem(TABLES, "tiny", replace(TINY, execute=asked_to_end))
+    before = signal.signal(signal.SIGTERM, unanswered)
+    try:
+        assert main(["run", "tiny", "--results", str(tmp_path)]) == 128 + signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is unanswered
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "Stopped. What was finished is kept" in capsys.readouterr().err
+    assert not (tmp_path / "claims").exists()
 
 
 class TestRun:

@@ -1,6 +1,11 @@
 """The ``adacanon`` command. It starts without any optional package, and says which of them it needs."""
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from adacanon import __version__
 from adacanon.errors import AdacanonError
@@ -16,10 +21,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"adacanon {__version__}")
         return 0
     try:
-        return _run(words)
-    except KeyboardInterrupt:
+        with _terminated_cleanly():
+            return _run(words)
+    except KeyboardInterrupt as stop:
         print("Stopped. What was finished is kept; the same command goes on from there.", file=sys.stderr)
-        return 130
+        return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
     except AdacanonError as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         print(f"{type(error).__name__}: {error}{notes}", file=sys.stderr)
@@ -27,6 +33,27 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"{type(error).__name__}: {error.strerror}: {error.filename}", file=sys.stderr)
         return 2
+
+
+class Terminated(KeyboardInterrupt):
+    """The command was asked to end, as schedulers do at a time limit."""
+
+
+@contextmanager
+def _terminated_cleanly() -> Iterator[None]:
+    """SIGTERM stops the command as an interrupt from the keyboard does: workers are ended and claims given back."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may have handlers
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise Terminated
 
 
 def _run(words: list[str]) -> int:

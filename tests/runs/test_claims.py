@@ -44,6 +44,21 @@ def test_a_silent_owner_elsewhere_is_waited_for_and_then_replaced(tmp_path: Path
         assert ours.take("run")
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"{}", b'{"token": 3}', b"\xff\xfe"], ids=repr)
+def test_a_damaged_claim_is_waited_for_and_then_replaced(content: bytes, tmp_path: Path) -> None:
+    with Claims(tmp_path, stale_after=0.2) as ours:
+        (tmp_path / "claims" / "run.0.claim").write_bytes(content)
+        assert not ours.take("run")
+        time.sleep(0.25)
+        assert ours.take("run")
+
+
+def test_a_copy_of_a_claim_is_none(tmp_path: Path) -> None:
+    with Claims(tmp_path) as ours:
+        _linked(tmp_path / "claims" / "run.0.copy.claim", stranger())
+        assert ours.take("run")
+
+
 def test_an_owner_that_counts_keeps_its_claim(tmp_path: Path) -> None:
     with Claims(tmp_path, stale_after=0.3) as ours:
         _linked(tmp_path / "claims" / "run.0.claim", stranger())

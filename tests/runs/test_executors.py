@@ -1,20 +1,27 @@
 """Executors of this machine: what is left is ended, and what cannot be had is refused by name."""
 
+import math
 import socket
 import threading
 import time
 from concurrent.futures import CancelledError, ProcessPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from adacanon.errors import DataError, InputError
 from adacanon.runs.claims import Claims, claims
-from adacanon.runs.executors import LocalProcesses, WorkerLostError, executor_named
+from adacanon.runs.executors import LocalProcesses, WorkerLostError, executor_named, follow, ray_cluster
 from adacanon.runs.executors import ray_address as address_of
 from adacanon.runs.executors.executor import in_order
+from adacanon.runs.executors.ranks import Ranks
 from adacanon.runs.executors.ray_address import ClusterError, check_listening
+from adacanon.runs.run import Outcome, Run
+from adacanon.training.fabric_engine import ProcessesDisagreeError
+from adacanon.training.hardware import Hardware
 
 
 class TestProcesses:
@@ -39,6 +46,26 @@ class TestProcesses:
     def test_answers_come_in_the_order_of_the_calls(self) -> None:
         with LocalProcesses(2) as processes:
             assert list(in_order(processes, abs, [(-i,) for i in range(9)])) == list(range(9))
+
+
+class TestFollowers:
+    def test_one_whose_leader_has_ended_says_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The leader has said why; that its connection is gone is no news."""
+
+        class Left:
+            rank = 1
+
+            def tell(self, message: object) -> Any:
+                run = Run.of("tiny", "A", "accuracy", 0, {})
+                return (lambda: Outcome(run, None, "RuntimeError: connection closed by peer")), ()
+
+            def agree(self, failure: str) -> None:
+                raise ProcessesDisagreeError("Another process of the training has ended")
+
+        ranks = object.__new__(Ranks)
+        ranks.engine = Left()  # type: ignore[assignment]
+        assert follow(ranks) == 0
+        assert capsys.readouterr().err == ""
 
 
 class TestAddresses:
@@ -74,16 +101,47 @@ def test_a_run_that_needs_more_processors_than_this_machine_has_is_refused() -> 
         executor_named("ray", cpus=4096)
 
 
+class TestWhatNoClusterHas:
+    """It is refused before a cluster is looked for, which takes seconds to start."""
+
+    @pytest.fixture(autouse=True)
+    def _no_cluster(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("ray")
+        for name in ("_start", "_join"):
+            monkeypatch.setattr(ray_cluster, name, lambda *arguments: pytest.fail("a cluster was looked for"))
+
+    @pytest.mark.parametrize("address", ["", "node1:6379"])
+    @pytest.mark.parametrize(
+        "hardware",
+        [Hardware(devices=0), Hardware(nodes=-1), Hardware("tpu"), Hardware(precision="8"), Hardware(precision="16")],
+        ids=repr,
+    )
+    def test_hardware(self, hardware: Hardware, address: str) -> None:
+        with pytest.raises(InputError):
+            executor_named("ray", address=address, hardware=hardware)
+
+    def test_a_device_that_the_machine_of_its_own_cluster_does_not_have(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        with pytest.raises(InputError, match="The device cuda was asked for"):
+            executor_named("ray", hardware=Hardware("cuda"))
+
+    @pytest.mark.parametrize("asked", [{"cpus": 0.0}, {"cpus": math.nan}, {"gpus": -1.0}, {"gpus": math.nan}], ids=str)
+    def test_processors(self, asked: dict[str, float]) -> None:
+        with pytest.raises(InputError, match=r"A run needs processors, got --cpus-per-run .*Hint"):
+            executor_named("ray", address="node1:6379", **asked)
+
+
 class TestFolderOfClaims:
+    @pytest.mark.parametrize("error", [FileNotFoundError, FileExistsError])
     def test_one_that_another_command_removes_is_made_again(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, error: type[OSError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         write, lost = claims.write_whole, [True, True]
 
         def removed_meanwhile(path: Path, content: bytes) -> None:
             if lost:
                 lost.pop()
-                raise FileNotFoundError(2, "No such file or directory", str(path))
+                raise error(2, "while the folder was made", str(path))
             write(path, content)
 
         monkeypatch.setattr(claims, "write_whole", removed_meanwhile)

@@ -4,6 +4,7 @@ The same with a real table: ``python -m benchmarks.speed.fleets``.
 """
 
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -71,6 +72,15 @@ def test_a_worker_without_the_data_is_named(cluster: Any, tmp_path: Path, monkey
         with pytest.raises(DataError, match=expected):
             run_missing(TINY, [tiny_run("A", 0)], tmp_path / "tiny.jsonl", executor=executor, show=False)
     assert read_records(tmp_path / "tiny.jsonl") == []
+
+
+def test_a_program_keeps_its_own_answer_to_a_request_to_end(cluster: Any) -> None:
+    before = signal.signal(signal.SIGTERM, end := lambda number, frame: None)
+    try:
+        with executor_named("ray", address=cluster.address):
+            assert signal.getsignal(signal.SIGTERM) is end
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_errors_come_as_they_were_raised(cluster: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from adacanon.cli import main
 from adacanon.experiments.catalogue import TABLES
 from adacanon.runs import tuning
-from adacanon.runs.executors import ThisProcess
+from adacanon.runs.executors import Executor, ThisProcess
 from adacanon.runs.run import Run, TrainingControl
 from cases.full_disk import files_limited_to
 from cases.tiny_table import TINY
@@ -22,12 +22,16 @@ def never(run: Run, control: TrainingControl) -> dict[str, float]:
     pytest.fail("trained, and its record cannot be kept")
 
 
+def unprepared(runs: list[Run], *, executor: Executor, show: bool) -> None:
+    pytest.fail("prepared, and no record can be kept")
+
+
 COMMANDS = [["run", "tiny"], ["tune", "tiny", "--trials", "2"]]
 
 
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = replace(TINY, execute=never, search_space=lambda row: {"learning_rate": [0.1, 0.01]})
+    table = replace(TINY, execute=never, prepare=unprepared, search_space=lambda row: {"learning_rate": [0.1, 0.01]})
     monkeypatch.setitem(TABLES, "tiny", table)
 
 
@@ -70,7 +74,7 @@ def test_a_study_that_is_stopped_leaves_no_claims(tmp_path: Path, monkeypatch: p
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tuning, "progress_line", stop)
-    table = replace(TABLES["tiny"], execute=TINY.execute)
+    table = replace(TABLES["tiny"], execute=TINY.execute, prepare=None)
     with pytest.raises(KeyboardInterrupt) as stopped:
         tuning.tune(table, ("A",), ("accuracy",), tmp_path / "tiny-tuning.jsonl", executor=ThisProcess(), trials=2)
     assert not (tmp_path / "claims").exists(), stopped  # what was raised still knows the frames in which it was

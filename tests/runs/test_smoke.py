@@ -1,6 +1,7 @@
 """Smoke runs: full sizes, two steps, one evaluation batch, and nothing that stays."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -122,6 +123,13 @@ class TestProcesses:
             ("A", "ok", 2),
             ("B", "stopped", 2),
         ]
+
+    def test_what_still_runs_ends_with_the_command(self) -> None:
+        trials = tried(cells_of(smoke_table(end="goes on"), columns=("first",)), most_seconds=40)
+        assert next(trials).status == "ok"
+        begin = time.monotonic()
+        trials.close()
+        assert time.monotonic() < begin + 20
 
     def test_a_row_that_needs_more_memory_than_it_may_take_fails_by_itself(self) -> None:
         cell = cells_of(smoke_table(end="wants 8 GB"), rows=("B",), columns=("first",))[0]

@@ -14,6 +14,8 @@ Place = Literal["local", "ray"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Precision = Literal["32", "bf16", "16"]
 RESULTS = Path("results")
+MOST = 10**9
+"""Seconds or GB; more cannot be meant."""
 
 
 def threads_of(environment: Mapping[str, str]) -> int:
@@ -32,6 +34,20 @@ def set_threads(threads: int) -> None:
     if threads < 1:
         raise InputError(f"At least one thread is needed, got threads={threads}")
     torch.set_num_threads(threads)
+
+
+def check_amount(option: str, amount: float | None, *, or_zero: bool = False) -> None:
+    """Refuse seconds or GB that mean nothing, where they are given.
+
+    Example:
+        >>> check_amount("--most-memory", 0.0)
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.InputError: --most-memory takes a number above zero, at most 1,000,000,000, got 0
+    """
+    zero = or_zero and amount == 0
+    if amount is not None and not zero and not 0 < amount <= MOST:  # so that NaN is refused, too
+        raise InputError(f"{option} takes {'zero or ' * or_zero}a number above zero, at most {MOST:,}, got {amount:g}")
 
 
 def names_of(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from adacanon.files import write_whole
 from adacanon.reports.smoke_report import as_json, by_row, by_table, json_text, notes_of, trial_line
 from adacanon.reports.terminal import show_trials
 from adacanon.runs.machine import commit_of_code, machine
+from adacanon.runs.room import check_room
 from adacanon.runs.runner import Failure
 from adacanon.runs.smoke import Cell, Trial, cells_of, tried
 
@@ -40,6 +41,8 @@ def smoke_command(
     """
     cells = _cells(table, rows, columns, preset, results)
     planned = Counter(cell.run.table for cell in cells)
+    if output is not None:
+        check_room("Smoke runs", output, option="--output")
     where = {**machine(threads), "commit": commit_of_code()}
     known = {} if output is None else known_to_start(output, preset, where)
     todo = [cell for cell in cells if cell.run.key not in known]

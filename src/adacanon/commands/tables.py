@@ -15,6 +15,7 @@ from adacanon.commands.options import (
     Place,
     Precision,
     Preset,
+    check_amount,
     names_of,
     report_failures,
     set_threads,
@@ -28,7 +29,7 @@ from adacanon.reports.paired import Comparison, comparison_html, comparison_mark
 from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
 from adacanon.reports.terminal import Progress, show_comparison, show_data_sets, show_progress, show_summary
-from adacanon.runs.executors import Executor, Hardware, executor_named, follow, is_follower
+from adacanon.runs.executors import Executor, Hardware, check_jobs, executor_named, follow, is_follower
 from adacanon.runs.run import Run
 from adacanon.runs.runner import comparison_of, run_missing, summary_of
 from adacanon.runs.table import Table, records_by_row
@@ -43,6 +44,7 @@ class List:
     """Folder of the records."""
 
     def __call__(self) -> int:
+        _check_folder(self.results)
         tables = {name: table_named(name, self.results) for name in TABLES}
         counts = {name: records_by_row(table, _file(self.results, table)) for name, table in tables.items()}
         show_progress(Progress(name, _title(TABLES[name]), rows) for name, rows in counts.items())
@@ -109,7 +111,10 @@ class Execute:
             return self._smoke()
         if self.json or self.output is not None:
             raise InputError("run has --json and --output with --smoke only. Hint: adacanon report has both")
+        if self.most_memory is not None or self.most_seconds is not None:
+            raise InputError("--most-memory and --most-seconds are for smoke runs. Hint: add --smoke")
         set_threads(self.threads)
+        check_amount("--checkpoint-every", self.checkpoint_every, or_zero=True)
         table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         executor = _executor(self)
@@ -123,19 +128,26 @@ class Execute:
         return report_failures(failures)
 
     def _smoke(self) -> int:
-        if self.executor != "local":
-            raise InputError(f"Smoke runs are for the machine that they run on, got executor={self.executor!r}")
+        if (self.executor, self.address, self.cpus_per_run, self.gpus_per_run) != ("local", "", 1.0, 0.0):
+            raise InputError(
+                "Smoke runs are for the machine that they run on. Hint: leave --executor, --address, --cpus-per-run "
+                "and --gpus-per-run out"
+            )
         if (self.device, self.precision, self.devices, self.nodes) != ("cpu", "32", 1, 1):
             raise InputError(
                 "Smoke runs are made by one process on the processor in 32 bits. Hint: leave --device, --precision, "
                 "--devices and --nodes out"
             )
+        set_threads(self.threads)
+        check_amount("--most-memory", self.most_memory)
+        check_amount("--most-seconds", self.most_seconds)
+        check_jobs(self.jobs)
         return smoke_command(
             self.table,
             self.rows,
             self.columns,
             preset=self.preset or "cpu",
-            jobs=self.jobs or 1,
+            jobs=1 if self.jobs is None else self.jobs,
             threads=self.threads,
             most_memory=self.most_memory,
             most_seconds=self.most_seconds,
@@ -229,6 +241,7 @@ class Report:
     """Folder of the records, and of the choices of ``tune`` if it holds any."""
 
     def __call__(self) -> int:
+        _check_folder(self.results)
         table, file = _table(self.table, self.results, self.precision)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         if not file.exists():
@@ -277,6 +290,11 @@ def _runs(
 def _table(name: str, results: Path, precision: str) -> tuple[Table, Path]:
     table = table_named(name, results).in_precision(precision)
     return table, _file(results, table)
+
+
+def _check_folder(results: Path) -> None:
+    if results.exists() and not results.is_dir():
+        raise InputError(f"--results takes the folder of the records, got the file {results}")
 
 
 def _file(results: Path, table: Table) -> Path:

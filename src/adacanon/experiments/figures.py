@@ -9,6 +9,7 @@ from adacanon.experiments.temperature import TEMPERATURE, curves_of
 from adacanon.files import write_whole
 from adacanon.reports import temperature_figure
 from adacanon.runs.executors import Hardware
+from adacanon.runs.room import check_room
 from adacanon.runs.runner import summary_of
 
 
@@ -27,6 +28,9 @@ FIGURES: dict[str, Draw] = {
     "temperature": draw_temperature,
 }
 
+WITH_PAGES = {"chairs"}
+"""Figures that come with a page."""
+
 
 def write_figure(
     name: str,
@@ -42,6 +46,9 @@ def write_figure(
     Args:
         hardware: where networks that are missing are trained.
     """
+    check_room("Pictures", results / "figures" / name, option="--results")
+    if name in WITH_PAGES:
+        check_room("Pages", pages / name, option="--pages")
     written = []
     for file, content in FIGURES[name](results, preset, rows, hardware or Hardware()).items():
         path = (pages if file.endswith(".html") else results / "figures") / file

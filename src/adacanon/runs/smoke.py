@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -153,7 +153,7 @@ def tried(
     threads: int = 1,
     most_memory: float | None = None,
     most_seconds: float | None = None,
-) -> Iterator[Trial]:
+) -> Generator[Trial, None, None]:
     """The trials of some cells, in their order, each in a process of its own.
 
     Args:
@@ -169,13 +169,39 @@ def tried(
         first.setdefault(cell.same, cell)
     limits = Limits(threads, most_memory or free_memory(jobs), most_seconds)
     with SmokeCache() as cache, ThreadPoolExecutor(jobs) as pool:
-        futures = {same: pool.submit(_in_process, context, cell, cache, limits) for same, cell in first.items()}
+        children = _Children()
+        futures = {
+            same: pool.submit(_in_process, context, cell, cache, limits, children) for same, cell in first.items()
+        }
         try:
             for cell in cells:
                 yield _named(cell, first[cell.same], futures[cell.same].result())
         finally:
             for future in futures.values():
                 future.cancel()
+            children.end()
+
+
+class _Children:
+    """The processes of a command, which end with it; one that starts later is ended at once."""
+
+    def __init__(self) -> None:
+        self._started: list[Any] = []
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def start(self, process: Any) -> None:
+        with self._lock:
+            process.start()
+            self._started.append(process)
+            if self._ended:
+                process.terminate()
+
+    def end(self) -> None:
+        with self._lock:
+            self._ended = True
+            for process in self._started:
+                process.terminate()
 
 
 def _named(cell: Cell, done: Cell, trial: Trial) -> Trial:
@@ -187,12 +213,12 @@ def _named(cell: Cell, done: Cell, trial: Trial) -> Trial:
     return replace(named, seconds=0.0, processor_seconds=0.0)
 
 
-def _in_process(context: Any, cell: Cell, cache: SmokeCache, limits: Limits) -> Trial:
+def _in_process(context: Any, cell: Cell, cache: SmokeCache, limits: Limits, children: _Children) -> Trial:
     receiver, sender = context.Pipe(duplex=False)
     with cache.of_one_run() as folder:
         arguments = (sender, cell.table.execute, cell.run, cell.batch, folder, limits)
         process = context.Process(target=_child, args=arguments, daemon=True)
-        process.start()
+        children.start(process)
         sender.close()
         try:
             trial: Trial | None = receiver.recv()

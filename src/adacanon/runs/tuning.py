@@ -11,7 +11,7 @@ from adacanon.errors import InputError
 from adacanon.reports.progress import progress_bars, progress_line
 from adacanon.runs.choices import chosen_file, write_choice
 from adacanon.runs.executors import Executor, ThisProcess
-from adacanon.runs.fleet import Fleet
+from adacanon.runs.fleet import Fleet, check_writable
 from adacanon.runs.run import Settings, missing
 from adacanon.runs.study import SearchSpace, Studies, Study
 from adacanon.runs.table import Table
@@ -64,6 +64,7 @@ def best(space: SearchSpace, records: list[Record]) -> Settings:
 
 
 def _finish(table: Table, studies: list[Study], file: Path, executor: Executor, *, show: bool) -> None:
+    check_writable(file)
     _prepare(table, studies, file, executor, show=show)
     with progress_bars(show=show) as progress:
         overall = progress.add_task(f"{table.name}, trials", total=sum(study.trials for study in studies))

@@ -52,10 +52,22 @@ class Hardware:
         return next((kind for kind in GPUS if _available(kind)), "cpu")
 
     def checked(self) -> "Hardware":
-        """Itself, if this machine has what it asks for.
+        """Itself, if this machine has what it asks for."""
+        self.checked_words()
+        if self.kind in GPUS and not _available(self.kind):
+            raise InputError(
+                f"The device {self.kind} was asked for, and torch {torch.__version__} finds none. "
+                "Hint: --device auto takes what there is; a build of torch for that device may have to be installed"
+            )
+        _check_precision(self.precision, self.kind)
+        self._check_count()
+        return self
+
+    def checked_words(self) -> "Hardware":
+        """Itself, if some machine may have what it asks for; whether a machine of a cluster has it, is seen there.
 
         Example:
-            >>> Hardware(precision="8").checked()
+            >>> Hardware(precision="8").checked_words()
             Traceback (most recent call last):
                 ...
             adacanon.errors.InputError: Precisions are 32, bf16, 16; got '8'
@@ -68,14 +80,7 @@ class Hardware:
             raise InputError(
                 f"A training needs at least one process on one machine, got devices={self.devices}, nodes={self.nodes}"
             )
-        if self.kind in GPUS and not _available(self.kind):
-            raise InputError(
-                f"The device {self.kind} was asked for, and torch {torch.__version__} finds none. "
-                "Hint: --device auto takes what there is; a build of torch for that device may have to be installed"
-            )
-        if self.precision == "16" and self.kind == "cpu":
-            raise InputError("Precision 16 needs a graphics processor, got the device cpu. Hint: --precision bf16")
-        self._check_count()
+        _check_precision(self.precision, self.device)
         return self
 
     def _check_count(self) -> None:
@@ -95,6 +100,11 @@ class Hardware:
         """What a record says of it."""
         name = torch.cuda.get_device_name() if self.kind == "cuda" else self.kind
         return {"device": name, "precision": self.precision, "processes": self.processes, "nodes": self.nodes}
+
+
+def _check_precision(precision: str, device: str) -> None:
+    if precision == "16" and device == "cpu":
+        raise InputError("Precision 16 needs a graphics processor, got the device cpu. Hint: --precision bf16")
 
 
 def _available(kind: str) -> bool:

@@ -149,7 +149,10 @@ CASES: dict[str, Case] = {
     "rival NLSF": of_network(_nlsf, _banded),
     "rival S2GNN": of_network(lambda: S2GNN(CHANNELS, classes=CLASSES, gaussians=5, **SIZES), _low),
     "rival SpatioSpectral": of_network(
-        lambda: SpatioSpectral(CHANNELS, _frequencies(), classes=CLASSES, width=8, layers=2, encoding=3), _encoded
+        lambda: SpatioSpectral(
+            CHANNELS, _frequencies(), classes=CLASSES, width=8, layers=2, encoding=3, dropout=0.0
+        ),  # off the processor torch draws the masks, other ones than ours
+        _encoded,
     ),
     "rival FrameAveraged": of_network(
         lambda: frame_averaged_gin(CHANNELS, classes=CLASSES, encodings=2, **SIZES), _framed

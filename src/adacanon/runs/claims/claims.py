@@ -64,7 +64,8 @@ class Claims:
             self._file(key, below).unlink(missing_ok=True)
 
     def _newest(self, key: str) -> tuple[int | None, Owner | None]:
-        found = [int(file.name.split(".")[-2]) for file in self.folder.glob(f"{key}.*.claim")]
+        generations = [file.name.split(".")[-2] for file in self.folder.glob(f"{key}.*.claim")]
+        found = [int(one) for one in generations if one.isdecimal()]  # a copy of a claim has another name, and is none
         return (max(found), owner_in(self._file(key, max(found)))) if found else (None, None)
 
     def _make(self, key: str, generation: int, above: Owner | None = None) -> bool:
@@ -119,9 +120,12 @@ class Claims:
         return self
 
     def _announce(self) -> None:
-        """Write the owner's file; a command that ends at this moment may remove the folder when it is still empty."""
+        """Write the owner's file; a command that ends at this moment may remove the folder when it is still empty.
+
+        A folder that was there and is gone, when the system looks what it is, is reported as a file in its place.
+        """
         for _ in range(ATTEMPTS - 1):
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, FileExistsError):
                 return write_whole(self._own_file(), b"0")
         return write_whole(self._own_file(), b"0")
 

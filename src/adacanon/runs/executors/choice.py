@@ -1,7 +1,7 @@
 """Which executor a command uses."""
 
 from adacanon.errors import InputError
-from adacanon.runs.executors.executor import Executor
+from adacanon.runs.executors.executor import Executor, check_jobs
 from adacanon.runs.executors.processes import LocalProcesses
 from adacanon.runs.executors.this_process import ThisProcess
 from adacanon.training.hardware import Hardware
@@ -27,21 +27,22 @@ def executor_named(
         cpus: processors that Ray reserves for a run, and its threads.
         gpus: graphics processors that Ray reserves for a run.
         hardware: what a run is computed on; one processor, if it is not given. Several processes share one run after
-            the other. Whether a machine of a cluster has what is asked for, it says itself.
+            the other. Whether a machine of a running cluster has what is asked for, it says itself.
 
     Example:
         >>> with executor_named("local", jobs=1) as executor:
         ...     executor.submit(abs, -3).result()
         3
     """
-    if jobs is not None and jobs < 1:
-        raise InputError(f"At least one run is done at a time, got jobs={jobs}")
-    hardware = hardware or Hardware()
+    check_jobs(jobs)
+    hardware = (hardware or Hardware()).checked_words()
     if hardware.processes > 1:
         return _ranks(name, jobs, hardware)
     if name == "ray":
         from adacanon.runs.executors.ray_cluster import RayCluster
 
+        if not address:
+            hardware.checked()
         cluster = RayCluster(address, jobs=jobs, cpus=cpus, gpus=gpus)
         cluster.hardware = hardware
         return cluster

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import starmap
 from typing import Any, Protocol, TypeVar
 
-from adacanon.errors import AdacanonError
+from adacanon.errors import AdacanonError, InputError
 from adacanon.training.hardware import Hardware
 
 T = TypeVar("T")
@@ -45,6 +45,19 @@ class WorkerLostError(AdacanonError, RuntimeError):
             ...
         adacanon.runs.executors.executor.WorkerLostError: its process died
     """
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Refuse fewer than one run at a time; None is for the executor to choose.
+
+    Example:
+        >>> check_jobs(0)
+        Traceback (most recent call last):
+            ...
+        adacanon.errors.InputError: At least one run is done at a time, got jobs=0
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError(f"At least one run is done at a time, got jobs={jobs}")
 
 
 def in_order(executor: Executor, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]) -> Iterator[T]:

@@ -13,8 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from adacanon.errors import InputError
-from adacanon.runs.executors.executor import WorkerLostError
+from adacanon.runs.executors.executor import WorkerLostError, check_jobs
 from adacanon.training.hardware import Hardware
 
 T = TypeVar("T")
@@ -39,8 +38,7 @@ class LocalProcesses:
     hardware = Hardware()
 
     def __init__(self, jobs: int) -> None:
-        if jobs < 1:
-            raise InputError(f"At least one run is done at a time, got jobs={jobs}")
+        check_jobs(jobs)
         self.jobs = jobs
         self._others = set(multiprocessing.active_children())
         self._threads = ThreadPoolExecutor(jobs)

@@ -6,10 +6,13 @@ Ray schedules, restarts and keeps resources. It is imported here and nowhere els
 import logging
 import os
 import secrets
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from adacanon.errors import InputError
@@ -47,16 +50,20 @@ class RayCluster:
     hardware = Hardware()
 
     def __init__(self, address: str = "", *, jobs: int | None = None, cpus: float = 1.0, gpus: float = 0.0) -> None:
-        if cpus <= 0 or gpus < 0:
-            raise InputError(f"A run needs processors, got cpus_per_run={cpus}, gpus_per_run={gpus}")
+        if not (cpus > 0 and gpus >= 0):  # so that NaN is refused, too
+            raise InputError(
+                f"A run needs processors, got --cpus-per-run {cpus:g} --gpus-per-run {gpus:g}. "
+                "Hint: leave them out for one processor"
+            )
         self.jobs, self.cpus, self.gpus = jobs, cpus, gpus
         self._ray = _imported()
         self._refs: dict[Future, Any] = {}
         self._last_room = time.monotonic()
-        if address:
-            _join(self._ray, address)
-        else:
-            _start(self._ray, cpus, jobs)
+        with _own_end():
+            if address:
+                _join(self._ray, address)
+            else:
+                _start(self._ray, cpus, jobs)
         try:
             self.capacity()
         except ClusterError:
@@ -152,6 +159,15 @@ def _start(ray: Any, cpus: float, jobs: int | None) -> None:
             logging_level="warning",
             _node_ip_address="127.0.0.1",
         )
+
+
+@contextmanager
+def _own_end() -> Iterator[None]:
+    """Ray answers SIGTERM by ending the program at once; who has an answer keeps it."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if callable(before) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
 
 
 def _use_own_token() -> None:
