@@ -100,6 +100,17 @@ def test_two_commands_share_the_runs_of_a_table(tmp_path: Path) -> None:
     assert sorted(record["key"] for record in read_records(file)) == sorted(run.key for run in RUNS)
 
 
+def test_who_is_waited_for_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Claims(tmp_path), executor_named("local", jobs=1) as executor:
+        for run in RUNS:
+            _linked(tmp_path / "claims" / f"{run.key}.0.claim", stranger())
+        fleet = Fleet(lambda run, control: {}, tmp_path / "tiny.jsonl", executor)
+        fleet.waiting.extend(RUNS)
+        with Claims(tmp_path) as ours:
+            assert fleet._ended(ours) == fleet._ended(ours) == []
+    assert capsys.readouterr().err == "Waiting for runs that process 1 on elsewhere has claimed\n"
+
+
 def test_a_results_folder_that_cannot_be_written_is_noticed_first(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file in the place of the folder")
     with pytest.raises(DataError, match="nothing was trained"):

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -78,6 +79,7 @@ class Fleet:
         self.waiting: list[Run] = []
         self.running: dict[Future[Outcome], Run] = {}
         self._known = KnownRecords(self.file)
+        self._named: set[str] = set()
 
     def outcomes(self, work: Work) -> Generator[Outcome, None, None]:
         """Outcomes as they come; records are on the disk before they are told."""
@@ -122,10 +124,18 @@ class Fleet:
 
     def _ended(self, claims: Claims) -> list[Outcome]:
         if not self.running:
-            time.sleep(SECONDS_BETWEEN_LOOKS if self.waiting else 0.0)
+            if self.waiting:
+                self._say_who_has(claims)
+                time.sleep(SECONDS_BETWEEN_LOOKS)
             return []
         done, _ = wait(self.running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
         return [self._recorded(self.running.pop(future), future, claims) for future in done]
+
+    def _say_who_has(self, claims: Claims) -> None:
+        """Once for every owner that is waited for."""
+        for holder in sorted({claims.holder(run.key) for run in self.waiting} - self._named):
+            print(f"Waiting for runs that {holder} has claimed", file=sys.stderr)
+            self._named.add(holder)
 
     def _recorded(self, run: Run, future: "Future[Outcome]", claims: Claims) -> Outcome:
         try:

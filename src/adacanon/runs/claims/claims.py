@@ -63,6 +63,11 @@ class Claims:
         for below in range(-1 if generation is None else generation + 1):
             self._file(key, below).unlink(missing_ok=True)
 
+    def holder(self, key: str) -> str:
+        """Who has a run, in words."""
+        _, owner = self._newest(key)
+        return f"process {owner.process} on {owner.host}" if owner else "a command that is not known"
+
     def _newest(self, key: str) -> tuple[int | None, Owner | None]:
         generations = [file.name.split(".")[-2] for file in self.folder.glob(f"{key}.*.claim")]
         found = [int(one) for one in generations if one.isdecimal()]  # a copy of a claim has another name, and is none
