@@ -3,9 +3,10 @@
 from benchmarks.mutants.trial import ROOT
 
 CORE = ("core", "objective", "temperature", "answers", "errors", "labels", "arguments", "automatic", "wrong_kinds")
+FUSED = "tests/graphs/test_fused.py"
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "adacanon/core": (*(f"tests/core/test_{name}.py" for name in CORE), "tests/core"),
-    "adacanon/maximizers": ("tests/maximizers", "tests/core"),
+    "adacanon/core": (*(f"tests/core/test_{name}.py" for name in CORE), "tests/core", FUSED),
+    "adacanon/maximizers": ("tests/maximizers", "tests/core", FUSED),
     "adacanon/spaces": ("tests/spaces", "tests/core"),
 }
 """Folders of which every file has its mutants."""

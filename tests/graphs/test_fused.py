@@ -180,6 +180,21 @@ class TestWhatChangesNothing:
             model(FAMILY, mlp, chunk_size=chunk_size).eval()(g), expected, atol=1e-12, rtol=1e-12
         )
 
+    @pytest.mark.parametrize(("chunk_size", "at_a_time"), [(1, {1}), (6, {1}), (12, {2}), (100, {8})])
+    def test_no_more_pairs_are_evaluated_at_a_time_than_asked_for(
+        self, chunk_size: int, at_a_time: set[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """8 candidates of 6 graphs; one candidate of every graph is the least."""
+        seen, call = set[int](), LiftedMLP.__call__
+
+        def counted(lifted: LiftedMLP, u: Tree) -> Tensor:
+            seen.add(len(u))  # type: ignore[arg-type]
+            return call(lifted, u)
+
+        monkeypatch.setattr(LiftedMLP, "__call__", counted)
+        model(FAMILY, network(), steps=0, chunk_size=chunk_size).eval()(coefficients())
+        assert seen == at_a_time
+
     @pytest.mark.parametrize("outputs", [1, 20, 40])
     def test_gradients_some_points_at_a_time(self, outputs: int, monkeypatch: pytest.MonkeyPatch) -> None:
         g, mlp = coefficients(beside=BESIDE), network(beside=BESIDE)
