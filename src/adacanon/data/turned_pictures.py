@@ -15,46 +15,51 @@ class TurnedPictures:
 
     Attributes:
         signals: (samples, nodes, 2), a copy of the picture in each channel and zeros elsewhere.
-        labels: 0 if the second copy is moved, 1 if it is moved and turned.
-        picture: (samples,), which picture a sample shows; there is one sample of each class.
+        labels: 0 if the second copy is moved, 1 if it is moved and turned; samples 2i and 2i + 1 show picture i.
         edge_index: (2, 4 * nodes), every edge in both directions.
 
     Example:
         >>> pictures = torch.rand(3, 4, 4, generator=torch.Generator().manual_seed(0))
         >>> task = turned_pictures(pictures, size=12, generator=torch.Generator().manual_seed(0))
-        >>> task.signals.shape, task.labels.tolist(), task.picture.tolist()
-        (torch.Size([6, 144, 2]), [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2])
+        >>> task.signals.shape, task.labels.tolist()
+        (torch.Size([6, 144, 2]), [0, 1, 0, 1, 0, 1])
     """
 
     signals: Tensor
     labels: Tensor
-    picture: Tensor
     edge_index: Tensor
     size: int
 
 
-def turned_pictures(pictures: Tensor, *, size: int, generator: torch.Generator) -> TurnedPictures:
+def turned_pictures(
+    pictures: Tensor, *, size: int, noise: float = 0.0, generator: torch.Generator
+) -> TurnedPictures:
     """Two samples for every square picture (count, side, side), one of each class.
 
     The copies stand in windows that are half the torus apart in both directions, so that their distance is the largest
-    possible (:func:`steps_between`). Pictures are brought to mean zero and norm one. Each sample is then moved by an
-    automorphism of the torus of its own, drawn at random: eight turns and reflections, and all translations.
+    possible (:func:`steps_between`). The second copy has Gaussian noise, the same in both classes: it is turned with
+    the picture. Pictures are brought to mean zero and norm one, before and after the noise. Each sample is then moved
+    by a random automorphism of the torus of its own: one of eight turns and reflections, and any translation.
+
+    Args:
+        noise: norm of the noise; that of the picture is one.
     """
-    pictures = normalised(pictures)
-    steps_between(size, pictures.shape[-1])
-    samples = torch.cat([paired(pictures, turns, size) for turns in (0, 1)])
-    moved = torch.stack([_moved(grid, generator) for grid in samples])
-    count = torch.arange(len(pictures))
-    labels = torch.arange(2).repeat_interleave(len(pictures))
-    return TurnedPictures(moved.flatten(1, 2), labels, count.repeat(2), torus_edges(size), size)
+    first = normalised(pictures)
+    steps_between(size, first.shape[-1])
+    drawn = torch.randn(first.shape, dtype=first.dtype, generator=generator)
+    second = normalised(first + noise * normalised(drawn))
+    both = [paired(first, second.rot90(turns, (1, 2)), size) for turns in (0, 1)]
+    moved = torch.stack([_moved(grid, generator) for grid in torch.stack(both, dim=1).flatten(0, 1)])
+    labels = torch.arange(2).repeat(len(first))
+    return TurnedPictures(moved.flatten(1, 2), labels, torus_edges(size), size)
 
 
-def paired(pictures: Tensor, turns: int, size: int) -> Tensor:
-    """Grids (count, size, size, 2) of pictures and of their copies after some quarter turns."""
-    side, half = pictures.shape[-1], size // 2
-    grids = pictures.new_zeros(len(pictures), size, size, 2)
-    grids[:, :side, :side, 0] = pictures
-    grids[:, half : half + side, half : half + side, 1] = pictures.rot90(turns, (1, 2))
+def paired(first: Tensor, second: Tensor, size: int) -> Tensor:
+    """Grids (count, size, size, 2) with pictures (count, side, side) in two windows, one for each channel."""
+    side, half = first.shape[-1], size // 2
+    grids = first.new_zeros(len(first), size, size, 2)
+    grids[:, :side, :side, 0] = first
+    grids[:, half : half + side, half : half + side, 1] = second
     return grids
 
 
