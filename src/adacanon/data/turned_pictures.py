@@ -31,9 +31,7 @@ class TurnedPictures:
     size: int
 
 
-def turned_pictures(
-    pictures: Tensor, *, size: int, noise: float = 0.0, generator: torch.Generator
-) -> TurnedPictures:
+def turned_pictures(pictures: Tensor, *, size: int, noise: float = 0.0, generator: torch.Generator) -> TurnedPictures:
     """Two samples for every square picture (count, side, side), one of each class.
 
     The copies stand in windows that are half the torus apart in both directions, so that their distance is the largest

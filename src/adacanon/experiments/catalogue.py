@@ -36,6 +36,7 @@ from adacanon.experiments.images.segmentation import SEGMENTATION, SEGMENTATION_
 from adacanon.experiments.molecules.qm9 import QM9_TABLE
 from adacanon.experiments.molecules.qm9_validation import QM9_VALIDATION
 from adacanon.experiments.temperature import TEMPERATURE
+from adacanon.experiments.toy.directions import DIRECTIONS
 from adacanon.experiments.toy.orientation import TOY, TOY_STRICT
 from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY
 from adacanon.runs.published import read_published
@@ -77,6 +78,7 @@ TABLES: dict[str, Table] = {
         TOY,
         TOY_STRICT,
         TOY_SENSITIVITY,
+        DIRECTIONS,
         *_GRAPHS,
         *_FAIR,
         *_BENCHMARKS,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from adacanon.baselines.graphs.graph_baseline import GraphBaseline
 from adacanon.core.canonicalized import Canonicalized
@@ -12,11 +12,10 @@ from adacanon.errors import UnknownNameError
 from adacanon.experiments.toy.methods import CHANNELS, CLASSES
 from adacanon.experiments.toy.orientation import energy_mlp, gram_mlp, on_eigenvectors, task_coefficients
 from adacanon.experiments.toy.shared_graph import OnSharedGraph
-from adacanon.graphs.anlsf import PAIRS_PER_CHUNK, anlsf
+from adacanon.graphs.anlsf import anlsf
 from adacanon.graphs.band_rotations import BandRotations
 from adacanon.graphs.band_search import DRAWS
 from adacanon.graphs.bands import dyadic
-from adacanon.graphs.coefficients import BandCoefficients
 from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.runs.run import Settings

@@ -87,7 +87,9 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
     }
 
 
-def in_another_basis(row: Row, task: TorusTask, options: Settings, learner: Learner, test: torch.Tensor) -> dict[str, float]:
+def in_another_basis(
+    row: Row, task: TorusTask, options: Settings, learner: Learner, test: torch.Tensor
+) -> dict[str, float]:
     """Test accuracy with random bases of all eigenspaces of the grid, for networks that read eigenvectors."""
     assert isinstance(learner.module, OnSharedGraph)
     spectrum = redrawn_in_eigenspaces(task_spectrum(task), generator=torch.Generator().manual_seed(1))
