@@ -26,9 +26,17 @@ COPIES_PER_PASS = 20
 
 
 def message_passing(row: Row, task: TorusTask, options: Settings, train: Tensor, seed: int) -> Learner:
-    """A graph network as its authors build it."""
-    sizes = {"width": options["hidden"], "layers": options["layers"]}
-    network = GraphBaseline(row.backbone, CHANNELS, classes=CLASSES, **sizes)
+    """A graph network with batch normalisation, residuals and the mean of its last layer."""
+    network = GraphBaseline(
+        row.backbone,
+        CHANNELS,
+        classes=CLASSES,
+        width=options["hidden"],
+        layers=options["layers"],
+        readout="mean",
+        combination="last",
+        residual=True,
+    )
     module = OnSharedGraph(network, task.edge_index, graphs_per_pass=COPIES_PER_PASS)
     return Learner(module, task.labels, looked_up(task.signals))
 

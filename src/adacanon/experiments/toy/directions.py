@@ -37,7 +37,7 @@ SPECTRAL_ROWS = (
 MESSAGE_ROWS = (
     Row("GIN", "message passing", "gin"),
     Row("ChebNet", "message passing", "chebnet", settings={"layers": 2}),
-    Row("GIN (8 layers)", "message passing", "gin", settings={"layers": 8}),
+    Row("GIN (6 layers)", "message passing", "gin", settings={"layers": 6}),
 )
 EIGENVECTOR_ROWS = tuple(
     Row(name, "eigenvectors", name, settings=EIGENVECTOR_METHODS[name].settings)
