@@ -73,10 +73,10 @@ class TestWindows:
         with pytest.raises(InputError, match="even size"):
             steps_between(size, side)
 
-    def test_pictures_have_mean_zero_and_norm_one(self) -> None:
+    def test_pictures_have_mean_zero_and_deviation_one(self) -> None:
         found = normalised(5 + pictures(4)).flatten(1)
         torch.testing.assert_close(found.mean(1), torch.zeros(4, dtype=torch.float64), atol=1e-12, rtol=0.0)
-        torch.testing.assert_close(found.norm(dim=1), torch.ones(4, dtype=torch.float64))
+        torch.testing.assert_close(found.std(1, correction=0), torch.ones(4, dtype=torch.float64))
 
     def test_pictures_of_one_colour_and_oblong_ones_are_refused(self) -> None:
         with pytest.raises(InputError, match="one colour"):

@@ -36,11 +36,11 @@ def turned_pictures(pictures: Tensor, *, size: int, noise: float = 0.0, generato
 
     The copies stand in windows that are half the torus apart in both directions, so that their distance is the largest
     possible (:func:`steps_between`). The second copy has Gaussian noise, the same in both classes: it is turned with
-    the picture. Pictures are brought to mean zero and norm one, before and after the noise. Each sample is then moved
+    the picture. Pictures are brought to mean zero and deviation one, before and after the noise. Each sample is then moved
     by a random automorphism of the torus of its own: one of eight turns and reflections, and any translation.
 
     Args:
-        noise: norm of the noise; that of the picture is one.
+        noise: deviation of the noise; that of the picture is one.
     """
     first = normalised(pictures)
     steps_between(size, first.shape[-1])
@@ -62,14 +62,14 @@ def paired(first: Tensor, second: Tensor, size: int) -> Tensor:
 
 
 def normalised(pictures: Tensor) -> Tensor:
-    """Pictures with mean zero and norm one; a picture of one colour is refused."""
+    """Pictures with mean zero and deviation one; a picture of one colour is refused."""
     if pictures.dim() != 3 or pictures.shape[1] != pictures.shape[2]:
         raise ShapeError(f"Pictures are squares (count, side, side), got {tuple(pictures.shape)}")
     centred = pictures - pictures.mean((1, 2), keepdim=True)
-    norms = centred.flatten(1).norm(dim=1)
-    if not bool((norms > 0).all()):
+    deviation = centred.square().mean((1, 2), keepdim=True).sqrt()
+    if not bool((deviation > 0).all()):
         raise InputError("A picture of one colour looks the same turned. Hint: leave it out")
-    return centred / norms[:, None, None]
+    return centred / deviation
 
 
 def steps_between(size: int, side: int) -> int:

@@ -48,17 +48,18 @@ def exact_task(count: int = 6, noise: float = 1.0) -> TurnedPictures:
     return turned_pictures(pictures, size=DATA["size"], noise=noise, generator=generator)
 
 
-def scores_of_twins(kind: str, layers: int) -> tuple[Tensor, Tensor]:
+def scores_of_twins(kind: str, layers: int, *, brightness: float = 1.0) -> tuple[Tensor, Tensor]:
     """Of an untrained network in double precision, with the statistics of a training step behind it."""
     task = exact_task()
+    signals = brightness * task.signals
     degrees = {"degrees": torch.tensor([0, 0, 0, 0, 1])} if kind == "pna" else {}
     with torch.random.fork_rng():
         torch.manual_seed(0)
         network = GraphBaseline(kind, 2, classes=2, width=16, layers=layers, **degrees).double()
         module = OnSharedGraph(network, task.edge_index)
-        module(task.signals)
+        module(signals)
     with torch.no_grad():
-        scores = module.eval()(task.signals)
+        scores = module.eval()(signals)
     return scores[::2], scores[1::2]
 
 
