@@ -48,8 +48,10 @@ def exact_task(count: int = 6, noise: float = 1.0) -> TurnedPictures:
     return turned_pictures(pictures, size=DATA["size"], noise=noise, generator=generator)
 
 
-def scores_of_twins(kind: str, layers: int, *, brightness: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Of an untrained network in double precision, with the statistics of a training step behind it."""
+def scores_of_twins(kind: str, layers: int, *, brightness: float = 1000.0) -> tuple[Tensor, Tensor]:
+    """Of an untrained network in double precision, with the statistics of a training step behind it. Bright pictures
+    keep its rectifiers from being linear where signals are weak.
+    """
     task = exact_task()
     signals = brightness * task.signals
     degrees = {"degrees": torch.tensor([0, 0, 0, 0, 1])} if kind == "pna" else {}
@@ -81,12 +83,12 @@ class TestProposition:
     def test_message_passing_within_four_steps_gives_both_samples_the_same_scores(self, kind: str) -> None:
         assert 2 * 4 < steps_between(DATA["size"], DATA["side"])
         plain, turned = scores_of_twins(kind, KINDS[kind])
-        torch.testing.assert_close(plain, turned, atol=1e-10, rtol=1e-9)
-        assert float(plain.std(0).min()) > 1e-6
+        torch.testing.assert_close(plain, turned, atol=1e-11, rtol=0.0)
+        assert float(plain.std(0).min()) > 1e-3
 
     def test_message_passing_that_reaches_both_copies_does_not(self) -> None:
         plain, turned = scores_of_twins("gin", 6)
-        assert float((plain - turned).abs().max()) > 1e-6
+        assert float((plain - turned).abs().max()) > 1e-4
 
     def test_the_rows_of_the_table_stay_within_four_steps(self) -> None:
         steps = {
@@ -98,7 +100,7 @@ class TestProposition:
 
     def test_a_layer_of_chebnet_takes_two_steps(self) -> None:
         plain, turned = scores_of_twins("chebnet", 3)
-        assert float((plain - turned).abs().max()) > 1e-8
+        assert float((plain - turned).abs().max()) > 1e-10
 
 
 class TestWhatANLSFSees:
