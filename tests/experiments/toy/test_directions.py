@@ -92,7 +92,7 @@ class TestProposition:
 
     def test_the_rows_of_the_table_stay_within_four_steps(self) -> None:
         steps = {
-            row.name: DIRECTIONS.settings_of(row.name, "clean")["layers"] * (2 if row.backbone == "chebnet" else 1)
+            row.name: DIRECTIONS.settings_of(row.name, "accuracy")["layers"] * (2 if row.backbone == "chebnet" else 1)
             for row in DIRECTIONS.rows
             if row.method == "message passing"
         }
@@ -135,7 +135,7 @@ class TestWhatANLSFSees:
         training, test = torch.arange(160), torch.arange(160, 240)
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            record, options = DIRECTIONS.row(row), DIRECTIONS.settings_of(row, "clean")
+            record, options = DIRECTIONS.row(row), DIRECTIONS.settings_of(row, "accuracy")
             learner = METHODS[record.method](record, task, options, training, 0)
             split = DataSplit(training, training[:0], training[:0])
             train(learner, split, Schedule(epochs=30, batch=20, learning_rate=3e-3), generator=generator)
@@ -146,7 +146,7 @@ class TestWhatANLSFSees:
 
 def tiny(row: str) -> Run:
     few: Settings = {"train": 8, "validation": 4, "test": 6, "epochs": 1, "batch": 4, "hidden": 8, "size": 12, "side": 4}
-    return Run.of("directions", row, "noisy", 1, DIRECTIONS.settings_of(row, "noisy") | few)
+    return Run.of("directions", row, "accuracy", 1, DIRECTIONS.settings_of(row, "accuracy") | few)
 
 
 @pytest.mark.usefixtures("_made_up")
@@ -167,7 +167,7 @@ class TestRuns:
 
     def test_noise_leaves_the_first_copy_as_it_is(self) -> None:
         clean, noisy = (tiny("GIN").options() | {"noise": noise} for noise in (0.0, 1.0))
-        tasks = [task_of(Run.of("directions", "GIN", "noisy", 1, options))[0] for options in (clean, noisy)]
+        tasks = [task_of(Run.of("directions", "GIN", "accuracy", 1, options))[0] for options in (clean, noisy)]
         first, second = (torch.stack([task.signals[..., channel] for task in tasks]) for channel in range(2))
         assert torch.equal(first[0].sort(1).values, first[1].sort(1).values)
         assert not torch.equal(second[0].sort(1).values, second[1].sort(1).values)
