@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from oracles.torus import automorphisms, balls
 from torch import Tensor
 
 from adacanon.data.turned_pictures import normalised, paired, steps_between, turned_pictures
 from adacanon.errors import InputError, ShapeError
+from oracles.torus import automorphisms, balls
 
 SIZE, SIDE = 12, 3
 

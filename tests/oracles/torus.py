@@ -28,7 +28,9 @@ def balls(grid: Tensor, radius: int) -> Counter[Ball]:
     centres. Two grids with the same balls look the same to everything that sees one ball at a time.
     """
     size = len(grid)
-    steps = [(x, y) for x in range(-radius, radius + 1) for y in range(-radius, radius + 1) if abs(x) + abs(y) <= radius]
+    steps = [
+        (x, y) for x in range(-radius, radius + 1) for y in range(-radius, radius + 1) if abs(x) + abs(y) <= radius
+    ]
     values = [[tuple(node) for node in row] for row in grid.tolist()]
     found: Counter[Ball] = Counter()
     for i in range(size):

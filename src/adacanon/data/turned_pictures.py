@@ -35,9 +35,9 @@ def turned_pictures(pictures: Tensor, *, size: int, noise: float = 0.0, generato
     """Two samples for every square picture (count, side, side), one of each class.
 
     The copies stand in windows that are half the torus apart in both directions, so that their distance is the largest
-    possible (:func:`steps_between`). The second copy has Gaussian noise, the same in both classes: it is turned with
-    the picture. Pictures are brought to mean zero and deviation one, before and after the noise. Each sample is then moved
-    by a random automorphism of the torus of its own: one of eight turns and reflections, and any translation.
+    possible (:func:`steps_between`). Pictures are brought to mean zero and deviation one. The second copy has Gaussian
+    noise, the same in both classes, and is turned with it. Each sample is then moved by a random automorphism of the
+    torus of its own: one of eight turns and reflections, and any translation.
 
     Args:
         noise: deviation of the noise; that of the picture is one.

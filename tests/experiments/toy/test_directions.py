@@ -81,7 +81,7 @@ class TestProposition:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_message_passing_within_four_steps_gives_both_samples_the_same_scores(self, kind: str) -> None:
-        assert 2 * 4 < steps_between(DATA["size"], DATA["side"])
+        assert steps_between(DATA["size"], DATA["side"]) > 2 * 4
         plain, turned = scores_of_twins(kind, KINDS[kind])
         torch.testing.assert_close(plain, turned, atol=1e-11, rtol=0.0)
         assert float(plain.std(0).min()) > 1e-3
@@ -145,7 +145,16 @@ class TestWhatANLSFSees:
 
 
 def tiny(row: str) -> Run:
-    few: Settings = {"train": 8, "validation": 4, "test": 6, "epochs": 1, "batch": 4, "hidden": 8, "size": 12, "side": 4}
+    few: Settings = {
+        "train": 8,
+        "validation": 4,
+        "test": 6,
+        "epochs": 1,
+        "batch": 4,
+        "hidden": 8,
+        "size": 12,
+        "side": 4,
+    }
     return Run.of("directions", row, "accuracy", 1, DIRECTIONS.settings_of(row, "accuracy") | few)
 
 
