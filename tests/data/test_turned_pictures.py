@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adacanon.data.turned_pictures import normalised, paired, steps_between, turned_pictures
+from adacanon.data.turned_pictures import normalised_pictures, paired, steps_between, turned_pictures
 from adacanon.errors import InputError, ShapeError
 from oracles.torus import automorphisms, balls
 
@@ -74,12 +74,12 @@ class TestWindows:
             steps_between(size, side)
 
     def test_pictures_have_mean_zero_and_deviation_one(self) -> None:
-        found = normalised(5 + pictures(4)).flatten(1)
+        found = normalised_pictures(5 + pictures(4)).flatten(1)
         torch.testing.assert_close(found.mean(1), torch.zeros(4, dtype=torch.float64), atol=1e-12, rtol=0.0)
         torch.testing.assert_close(found.std(1, correction=0), torch.ones(4, dtype=torch.float64))
 
     def test_pictures_of_one_colour_and_oblong_ones_are_refused(self) -> None:
         with pytest.raises(InputError, match="one colour"):
-            normalised(torch.ones(2, 3, 3))
+            normalised_pictures(torch.ones(2, 3, 3))
         with pytest.raises(ShapeError, match="squares"):
-            normalised(torch.rand(2, 3, 4))
+            normalised_pictures(torch.rand(2, 3, 4))

@@ -42,10 +42,10 @@ def turned_pictures(pictures: Tensor, *, size: int, noise: float = 0.0, generato
     Args:
         noise: deviation of the noise; that of the picture is one.
     """
-    first = normalised(pictures)
+    first = normalised_pictures(pictures)
     steps_between(size, first.shape[-1])
     drawn = torch.randn(first.shape, dtype=first.dtype, generator=generator)
-    second = normalised(first + noise * normalised(drawn))
+    second = normalised_pictures(first + noise * normalised_pictures(drawn))
     both = [paired(first, second.rot90(turns, (1, 2)), size) for turns in (0, 1)]
     moved = torch.stack([_moved(grid, generator) for grid in torch.stack(both, dim=1).flatten(0, 1)])
     labels = torch.arange(2).repeat(len(first))
@@ -61,7 +61,7 @@ def paired(first: Tensor, second: Tensor, size: int) -> Tensor:
     return grids
 
 
-def normalised(pictures: Tensor) -> Tensor:
+def normalised_pictures(pictures: Tensor) -> Tensor:
     """Pictures with mean zero and deviation one; a picture of one colour is refused."""
     if pictures.dim() != 3 or pictures.shape[1] != pictures.shape[2]:
         raise ShapeError(f"Pictures are squares (count, side, side), got {tuple(pictures.shape)}")
