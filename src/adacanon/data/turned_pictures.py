@@ -41,6 +41,12 @@ def turned_pictures(pictures: Tensor, *, size: int, noise: float = 0.0, generato
 
     Args:
         noise: deviation of the noise; that of the picture is one.
+
+    Example:
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> task = turned_pictures(torch.rand(2, 4, 4, generator=generator), size=12, noise=0.5, generator=generator)
+        >>> (task.signals != 0).sum(1).tolist()
+        [[16, 16], [16, 16], [16, 16], [16, 16]]
     """
     first = normalised_pictures(pictures)
     steps_between(size, first.shape[-1])
