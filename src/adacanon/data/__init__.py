@@ -18,6 +18,7 @@ from adacanon.data.samples import Labelled
 from adacanon.data.scenes import Scenes, pixel_centres, random_scenes
 from adacanon.data.shapenet import ShapeNetParts, Shapes, load_shapenet
 from adacanon.data.tu import GraphDataset, load_tu, read_tu
+from adacanon.data.turned_pictures import TurnedPictures, turned_pictures
 
 __all__ = [
     "QM9",
@@ -36,6 +37,7 @@ __all__ = [
     "Scenes",
     "ShapeNetParts",
     "Shapes",
+    "TurnedPictures",
     "grid_orientation",
     "grid_orientation_strict",
     "import_folder",
@@ -55,4 +57,5 @@ __all__ = [
     "random_scenes",
     "read_tu",
     "torus_edges",
+    "turned_pictures",
 ]

@@ -2,11 +2,32 @@
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from adacanon.errors import InputError
+
+
+class TorusTask(Protocol):
+    """Two-channel signals on one torus grid, in two classes."""
+
+    @property
+    def signals(self) -> Tensor:
+        """(samples, nodes, 2)"""
+
+    @property
+    def labels(self) -> Tensor:
+        """(samples,)"""
+
+    @property
+    def edge_index(self) -> Tensor:
+        """(2, 4 * nodes), every edge in both directions."""
+
+    @property
+    def size(self) -> int:
+        """Nodes in a row."""
 
 
 @dataclass(frozen=True)

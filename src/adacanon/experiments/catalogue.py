@@ -36,6 +36,7 @@ from adacanon.experiments.images.segmentation import SEGMENTATION, SEGMENTATION_
 from adacanon.experiments.molecules.qm9 import QM9_TABLE
 from adacanon.experiments.molecules.qm9_validation import QM9_VALIDATION
 from adacanon.experiments.temperature import TEMPERATURE
+from adacanon.experiments.toy.directions import DIRECTIONS
 from adacanon.experiments.toy.orientation import TOY, TOY_STRICT
 from adacanon.experiments.toy.sensitivity import TOY_SENSITIVITY
 from adacanon.runs.published import read_published
@@ -52,6 +53,7 @@ _GRAPHS = (
     TU_RUNTIME,
     TEMPERATURE_GRAPHS,
     NODES,
+    DIRECTIONS,
 )
 _FAIR = (TU_FAIR, TU_FAIR_LABELS, TU_FAIR_ATTRIBUTES)
 _BENCHMARKS = (OGB_TABLE, PEPTIDES, READOUT_VALIDATION)

@@ -8,7 +8,7 @@ import torch
 
 from adacanon.baselines.graphs.graph_networks import GraphNetwork
 from adacanon.core.loss import one_vs_rest
-from adacanon.data.grid_orientation import GridOrientation, grid_orientation, grid_orientation_strict
+from adacanon.data.grid_orientation import GridOrientation, TorusTask, grid_orientation, grid_orientation_strict
 from adacanon.experiments.toy.methods import EIGENVECTOR_METHODS
 from adacanon.experiments.toy.shared_graph import OnSharedGraph
 from adacanon.graphs.anlsf import anlsf
@@ -83,32 +83,33 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
         "train_loss": history.loss,
         "parameters": float(sum(p.numel() for p in learner.module.parameters())),
         "seconds": history.seconds,
-        **(_in_another_basis(row, run, learner, split.test, schedule.batch) if row in EIGENVECTOR_ROWS else {}),
+        **(in_another_basis(row, task, options, learner, split.test) if row in EIGENVECTOR_ROWS else {}),
     }
 
 
-def _in_another_basis(row: Row, run: Run, learner: Learner, test: torch.Tensor, batch: int) -> dict[str, float]:
+def in_another_basis(
+    row: Row, task: TorusTask, options: Settings, learner: Learner, test: torch.Tensor
+) -> dict[str, float]:
     """Test accuracy with random bases of all eigenspaces of the grid, for networks that read eigenvectors."""
     assert isinstance(learner.module, OnSharedGraph)
-    generator = torch.Generator().manual_seed(1)
-    spectrum = redrawn_in_eigenspaces(task_spectrum(task_of(run)), generator=generator)
-    call = EIGENVECTOR_METHODS[row.backbone].on_one_graph(spectrum, run.options())
+    spectrum = redrawn_in_eigenspaces(task_spectrum(task), generator=torch.Generator().manual_seed(1))
+    call = EIGENVECTOR_METHODS[row.backbone].on_one_graph(spectrum, options)
     other = replace(learner, module=learner.module.called(call))
-    return {"accuracy_redrawn": accuracy(other, test, batch=batch)}
+    return {"accuracy_redrawn": accuracy(other, test, batch=options["batch"])}
 
 
-def build(row: Row, task: GridOrientation, options: Settings, *, train: torch.Tensor, seed: int) -> Learner:
+def build(row: Row, task: TorusTask, options: Settings, *, train: torch.Tensor, seed: int) -> Learner:
     """The method of a row on a task; ``train`` names the samples that it may look at."""
     return METHODS[row.method](row, task, options, train, seed)
 
 
-def message_passing(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+def message_passing(row: Row, task: TorusTask, options: Settings, train: torch.Tensor, seed: int) -> Learner:
     """A graph network of torch-geometric."""
     network = GraphNetwork(row.backbone, 2, classes=2, hidden=options["hidden"], layers=options["layers"])
     return Learner(OnSharedGraph(network, task.edge_index), task.labels, looked_up(task.signals))
 
 
-def on_eigenvectors(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+def on_eigenvectors(row: Row, task: TorusTask, options: Settings, train: torch.Tensor, seed: int) -> Learner:
     """A network that reads eigenvectors of the grid."""
     method = EIGENVECTOR_METHODS[row.backbone]
     call = method.on_one_graph(task_spectrum(task), options)
@@ -117,24 +118,24 @@ def on_eigenvectors(row: Row, task: GridOrientation, options: Settings, train: t
     return Learner(module, task.labels, looked_up(task.signals))
 
 
-def gram_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+def gram_mlp(row: Row, task: TorusTask, options: Settings, train: torch.Tensor, seed: int) -> Learner:
     """An MLP on the Gram matrices of all bands."""
     return _mlp_on(standardised(task_coefficients(task, options["bands"], options["decay"]), train), task, options)
 
 
-def energy_mlp(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+def energy_mlp(row: Row, task: TorusTask, options: Settings, train: torch.Tensor, seed: int) -> Learner:
     """An MLP on the energy of each channel in each band."""
     grams = standardised(task_coefficients(task, options["bands"], options["decay"]), train)
     return _mlp_on(grams.diagonal(dim1=-2, dim2=-1), task, options)
 
 
-def _mlp_on(invariants: torch.Tensor, task: GridOrientation, options: Settings) -> Learner:
+def _mlp_on(invariants: torch.Tensor, task: TorusTask, options: Settings) -> Learner:
     inputs = invariants.flatten(1).unsqueeze(-1)
     mlp = SpectralMLP(inputs.shape[1], 1, classes=2, hidden=options["hidden"], layers=options["layers"])
     return Learner(mlp, task.labels, looked_up(inputs))
 
 
-def spectral_anlsf(row: Row, task: GridOrientation, options: Settings, train: torch.Tensor, seed: int) -> Learner:
+def spectral_anlsf(row: Row, task: TorusTask, options: Settings, train: torch.Tensor, seed: int) -> Learner:
     """A-NLSF on the coefficients of the signals."""
     coefficients = task_coefficients(task, options["bands"], options["decay"])
     family = BandRotations(dyadic(options["bands"], decay=options["decay"]), rows=options["rows"])
@@ -144,7 +145,7 @@ def spectral_anlsf(row: Row, task: GridOrientation, options: Settings, train: to
     return Learner(model, task.labels, looked_up(coefficients), criterion=one_vs_rest)
 
 
-METHODS: dict[str, Callable[[Row, GridOrientation, Settings, torch.Tensor, int], Learner]] = {
+METHODS: dict[str, Callable[[Row, TorusTask, Settings, torch.Tensor, int], Learner]] = {
     "message passing": message_passing,
     "eigenvectors": on_eigenvectors,
     "Gram MLP": gram_mlp,
@@ -160,12 +161,12 @@ def standardised(coefficients: BandCoefficients, train: torch.Tensor) -> torch.T
     return grams / scale.clamp(min=torch.finfo(grams.dtype).tiny)
 
 
-def task_coefficients(task: GridOrientation, bands: int, decay: float) -> BandCoefficients:
+def task_coefficients(task: TorusTask, bands: int, decay: float) -> BandCoefficients:
     """All samples live on one graph, which is decomposed once."""
     return coefficients_on_one_graph(task_spectrum(task), task.signals, dyadic(bands, decay=decay))
 
 
-def task_spectrum(task: GridOrientation) -> Spectrum:
+def task_spectrum(task: TorusTask) -> Spectrum:
     """The eigendecomposition of the torus grid."""
     from torch_geometric.data import Data
 
