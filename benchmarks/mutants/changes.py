@@ -40,8 +40,8 @@ class Mutant:
 
 
 def mutants(source: str) -> Iterator[Mutant]:
-    """All mutants of a source; annotations, messages of errors, docstrings and ``strict=True``, which asserts what is
-    so anyway, are left alone.
+    """All mutants of a source; annotations, messages of errors, docstrings, imports for the type checker and
+    ``strict=True``, which asserts what is so anyway, are left alone.
 
     Example:
         >>> [mutant.words for mutant in mutants("def f(x):\\n    return x + 1")]
@@ -62,6 +62,8 @@ def _places(tree: ast.AST) -> Iterator[ast.AST]:
     if isinstance(tree, ast.Raise | ast.AnnAssign | ast.JoinedStr | ast.Import | ast.ImportFrom):
         return
     if isinstance(tree, ast.keyword) and tree.arg == "strict":
+        return
+    if isinstance(tree, ast.If) and ast.unparse(tree.test) == "TYPE_CHECKING":
         return
     if _ways(tree):
         yield tree
