@@ -33,7 +33,10 @@ def checked_surface(file: Path, vertices: np.ndarray, polygons: Iterable[Sequenc
     bad = int((~np.isfinite(vertices)).any(1).sum())
     if bad:
         raise DataError(f"{file}: expected finite coordinates, {bad} of {len(vertices)} points have others")
-    triangles = triangles_of(polygons)
+    try:
+        triangles = triangles_of(polygons)
+    except OverflowError as error:
+        raise DataError(f"{file}: faces must name vertices 0 to {len(vertices) - 1}, got {error}") from error
     if triangles.size and not (triangles.min() >= 0 and triangles.max() < len(vertices)):
         raise DataError(
             f"{file}: faces must name vertices 0 to {len(vertices) - 1}, got {triangles.min()} to {triangles.max()}"
