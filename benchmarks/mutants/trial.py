@@ -39,7 +39,7 @@ class OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def fate(file: str, source: str, tests: Sequence[str], *, seconds: float) -> Fate:
-    """Killed if a test fails; too slow if the tests compute for more than some seconds."""
+    """Killed if a test or an example of the file itself fails; too slow if they compute for more than some seconds."""
     assert not any(name.partition(".")[0] == "adacanon" for name in sys.modules), "tests would see what is imported"
     child = os.fork()
     if child == 0:
@@ -72,9 +72,8 @@ def _run(file: str, source: str, tests: Sequence[str], seconds: float) -> None:
         quiet = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(quiet, stream)
-        code = int(
-            pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", "-k", HERE, *tests])
-        )
+        switches = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--assert=plain", "-k", HERE]
+        code = int(pytest.main([*switches, f"src/{file}", *tests]))
     finally:
         os._exit(code)
 
