@@ -17,7 +17,7 @@ from adacanon.core.pytree import Tree, map_tensors, owners
 from adacanon.core.space import Space
 from adacanon.errors import InputError, ShapeError
 from adacanon.graphs import BandCoefficients, BandRotations, SpectralMLP, uniform
-from adacanon.graphs.band_rotations import LiftedMLP
+from adacanon.graphs.lifted_mlp import LiftedMLP
 from adacanon.maximizers import Restarts
 
 BANDS, ROWS, WIDTH, CHANNELS, CLASSES, BESIDE = 3, 2, 3, 4, 3, 5
@@ -105,6 +105,26 @@ class TestTheFusedWayIsTheSameFunction:
         g, mlp = coefficients(beside=beside, dtype=dtype), network(layers, beside=beside).to(dtype)
         fast, slow = (model(family, mlp).eval()(g) for family in (FAMILY, Unfused(FAMILY)))
         torch.testing.assert_close(fast, slow, atol=10 * TOLERANCE[dtype], rtol=10 * TOLERANCE[dtype])
+
+
+class TestGradientsOfForms:
+    """With few forms the coefficients are rotated first, with many the first layer is merged with them."""
+
+    @pytest.mark.parametrize("forms", [1, 2, 40])
+    @pytest.mark.parametrize("beside", [0, BESIDE])
+    def test_are_those_of_the_network_called_on_every_pair(self, forms: int, beside: int) -> None:
+        g, mlp = coefficients(beside=beside), network(beside=beside)
+        g.factors.requires_grad_()
+        u = candidates(g, forms).transpose(0, 1)
+        owner = torch.arange(len(g)).repeat_interleave(forms)
+        parameters = [*mlp.parameters(), g.factors]
+        expected = evaluate(mlp, FAMILY, g, u.flatten(0, 1), owner).unflatten(0, (len(g), forms))
+        found = LiftedMLP(mlp, g, ROWS).with_gradients(mlp, g, u)
+        torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-12)
+        weights = torch.randn(expected.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+        both = (torch.autograd.grad((outputs * weights).sum(), parameters) for outputs in (found, expected))
+        for fast, slow in zip(*both, strict=True):
+            torch.testing.assert_close(fast, slow, atol=1e-11, rtol=1e-11)
 
 
 class TestThePullback:

@@ -15,8 +15,9 @@ from adacanon.errors import InputError, ShapeError, UnknownNameError
 from adacanon.graphs.band_search import band_search
 from adacanon.graphs.bands import Partition
 from adacanon.graphs.coefficients import BandCoefficients, band_coefficients
+from adacanon.graphs.lifted_mlp import LiftedMLP
 from adacanon.graphs.shift_operators import ShiftOperator, known_operator
-from adacanon.graphs.spectral_mlp import Pullback, SpectralMLP
+from adacanon.graphs.spectral_mlp import SpectralMLP
 from adacanon.graphs.symmetric_factors import symmetric_coefficients
 from adacanon.graphs.words import basis_change_in_words, coefficients_by_band
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
@@ -138,51 +139,3 @@ class BandRotations(Family):
         ):
             return None
         return LiftedMLP(network, g, self.rows)
-
-
-class LiftedMLP(Fused):
-    """A ``SpectralMLP`` on the rotated coefficients of a batch, as a function of the blocks that rotate them."""
-
-    def __init__(self, network: SpectralMLP, g: BandCoefficients, rows: int) -> None:
-        graphs, bands, width, channels = g.factors.shape
-        self.network, self.point = network, (bands, width, rows)
-        with torch.no_grad():
-            weight = network.first.weight.reshape(-1, bands, rows, channels).permute(1, 3, 2, 0).flatten(2)
-            lifted = g.factors.new_empty(graphs, bands, width, weight.shape[2])
-            for column in range(width):  # each in the place that the products below read
-                torch.bmm(g.factors[:, :, column].transpose(0, 1), weight, out=lifted[:, :, column].transpose(0, 1))
-            self.lifted = lifted.reshape(graphs, bands * width * rows, -1)
-            self.shift = network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
-
-    def __call__(self, u: Tensor) -> Tensor:
-        return self.network.after_first(self._first(u)).transpose(0, 1)
-
-    def pullback(self, u: Tensor) -> tuple[Tensor, Pullback] | None:
-        """Outputs, and the map from their cotangents to those of u, without a graph of operations in between."""
-        with torch.no_grad():
-            pulled = self.network.pullback(self._first(u))
-        if pulled is None:
-            return None
-        outputs, rest = pulled
-
-        def back(cotangent: Tensor) -> Tensor:
-            with torch.no_grad():
-                points = torch.bmm(rest(cotangent.transpose(0, 1)), self.lifted.mT)
-            return points.unflatten(2, self.point).transpose(0, 1).mT
-
-        return outputs.transpose(0, 1), back
-
-    def with_gradients(self, network: SpectralMLP, g: BandCoefficients, u: Tensor) -> Tensor:  # type: ignore[override]
-        """Outputs (graphs, forms, classes) at points (graphs, forms, bands, rows, width), one product per graph and
-        band for all forms; pairs are so cheap that looking for equal ones would cost more than it saves.
-        """
-        graphs, forms = u.shape[:2]
-        rotated = u.transpose(1, 2).flatten(2, 3) @ g.factors  # (graphs, bands, forms * rows, channels)
-        rotated = rotated.unflatten(2, (forms, -1)).transpose(1, 2).reshape(graphs, forms, -1)
-        shift = network.shift(g.invariants).expand(graphs, -1).unsqueeze(1)
-        return network.after_first(rotated @ network.first.weight.T + shift)
-
-    def _first(self, u: Tensor) -> Tensor:
-        """The first layer, (graphs, count, hidden)."""
-        points = u.mT.transpose(0, 1).flatten(2)  # (graphs, count, bands * width * rows), a view of fresh draws
-        return torch.baddbmm(self.shift, points, self.lifted)
