@@ -35,8 +35,9 @@ ROWS = ("A-NLSF", "A-NLSF (paper)")
 Redraw = Callable[[Spectrum], Spectrum]
 
 
-def redraws(data: TUData, options: Settings, *, seed: int) -> dict[str, Redraw]:
-    generator, partition = torch.Generator().manual_seed(seed), partition_of(data, options)
+def redraws(partition: Partition, *, seed: int) -> dict[str, Redraw]:
+    """Two symmetries, and a control that mixes the bands."""
+    generator = torch.Generator().manual_seed(seed)
     whole = Partition((partition.boundaries[0], partition.boundaries[-1]))
     return {
         "bands": lambda spectrum: redrawn_in_bands(spectrum, partition, generator=generator),
@@ -69,7 +70,7 @@ def measured(row: str, name: str, *, epochs: int, times: int, seed: int) -> list
     test = split_of(data, 0).test
     before = logits(learner, test)
     rows = []
-    for within, redraw in redraws(data, options, seed=seed).items():
+    for within, redraw in redraws(partition_of(data, options), seed=seed).items():
         others = [replace(learner, inputs=prepared(row, data, options, redraw)) for _ in range(times)]
         after = torch.stack([logits(other, test) for other in others])
         rows.append({"data set": name, "model": row, "redrawn within": within, **compared(before, after)})
