@@ -199,3 +199,13 @@ def test_eigenvectors_are_those_of_each_graph(small_ogb: Path) -> None:
         assert not vectors[nodes][:, len(low) :].any()
         expected = spectral_encodings(low, columns, graphs.data.batch(index).edge_index)
         torch.testing.assert_close(positions[nodes][:, : len(low)], expected.float())
+
+
+def test_a_readout_answers_the_same_in_every_eigenbasis(small_ogb: Path) -> None:
+    from benchmarks.graphs.readout_invariance import measured
+
+    bands, eigenspaces, control = measured("molhiv", training=32, tested=6, epochs=1, times=2, seed=0)
+    for row in (bands, eigenspaces):
+        assert row["answers"] == 12
+        assert row["largest change of a score"] < 1e-4 * row["spread of the scores"]
+    assert control["largest change of a score"] > 0.01 * control["spread of the scores"]
