@@ -26,6 +26,7 @@ from adacanon.experiments.graphs.tu_runtime import TU_RUNTIME, epoch_of, learner
 from adacanon.runs.run import Run, Settings
 from adacanon.training.learner import Learner
 from adacanon.training.loop import training_epoch
+from adacanon.training.schedule import Schedule
 from benchmarks.frame import measure
 
 LARGE = ("molhiv", "peptides")
@@ -85,8 +86,8 @@ def first_graphs(graphs: BenchmarkGraphs, count: int) -> BenchmarkGraphs:
 
 
 def epoch(learner: Learner, train: Tensor, options: Settings) -> Callable[[], object]:
-    """Single training epochs."""
-    optimizer = torch.optim.Adam(learner.module.parameters(), lr=options["learning_rate"])
+    """Single training epochs, with the optimizer of the table."""
+    optimizer = Schedule.of(options).optimizer(learner.module)
     generator = torch.Generator().manual_seed(0)
     return lambda: training_epoch(learner, optimizer, train, options["batch"], generator)
 

@@ -7,6 +7,7 @@ same parameters, buffers and everything else, whose flags are down. The flags of
 
 import types
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import Enum
@@ -24,6 +25,9 @@ Network = Callable[..., Tensor]
 _ATOMS = (type(None), str, bytes, Number, Enum, Tensor, type, types.ModuleType, types.BuiltinFunctionType)
 _COMMON = frozenset((type(None), bool, int, float, str, Tensor, nn.Parameter))
 """The same, where no look at base classes is needed."""
+
+_CONTAINERS = frozenset((dict, OrderedDict, list, tuple, set, frozenset))
+"""Most attributes of a module are such ones, and empty."""
 
 _OWN = ("_parameters", "_buffers")
 """Attributes of a module that hold no modules and that a twin shares with it as they are."""
@@ -113,7 +117,7 @@ def _is_plain(module: nn.Module) -> bool:
 
 def _twinned(value: Any, twins: dict[int, nn.Module], seen: dict[int, Any]) -> Any:
     """The same with twins in the place of modules; the same object if there are none in it."""
-    if type(value) in _COMMON or isinstance(value, _ATOMS):
+    if type(value) in _COMMON or (type(value) in _CONTAINERS and not value) or isinstance(value, _ATOMS):
         return value
     if id(value) in twins:
         return twins[id(value)]
