@@ -68,8 +68,12 @@ class TestFollowers:
         assert capsys.readouterr().err == ""
 
 
+SETTINGS_OF_A_SERVER = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""With which whoever speaks HTTP/2 begins."""
+
+
 class TestAddresses:
-    @pytest.mark.parametrize("address", ["node1", ":6379", "node1:", "node1:port", "node1:99999"])
+    @pytest.mark.parametrize("address", ["node1", ":6379", "node1:", "node1:port", "node1:99999", "ray://node1:10001"])
     def test_one_that_is_none_is_refused(self, address: str) -> None:
         with pytest.raises(InputError, match="HOST:PORT or auto, got"):
             check_listening(address)
@@ -86,8 +90,52 @@ class TestAddresses:
     def test_a_web_server_is_no_cluster(self) -> None:
         with HTTPServer(("127.0.0.1", 0), _Quiet) as server:
             threading.Thread(target=server.handle_request, daemon=True).start()
-            with pytest.raises(ClusterError, match="is no Ray cluster"):
+            with pytest.raises(ClusterError, match="is no head of a Ray cluster"):
                 check_listening(f"127.0.0.1:{server.server_port}")
+
+    @pytest.mark.parametrize(
+        ("answers", "accepted"),
+        [
+            ((SETTINGS_OF_A_SERVER, b"\x0bgrpc-status\x010"), True),
+            ((SETTINGS_OF_A_SERVER, b"\x0bgrpc-status", b"\x02", b"16"), True),
+            ((SETTINGS_OF_A_SERVER, b"\x0bgrpc-status\x0212"), False),
+            ((SETTINGS_OF_A_SERVER,), False),
+            ((b"+PONG\r\n",), False),
+        ],
+        ids=["a head", "a head that wants a token", "another service", "one that hangs up", "another protocol"],
+    )
+    def test_only_who_knows_the_calls_of_a_head_is_one(self, answers: tuple[bytes, ...], accepted: bool) -> None:
+        """Ray itself waits for a quarter of an hour for others that speak HTTP/2, such as its own workers."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            threading.Thread(target=_answer, args=(server, answers), daemon=True).start()
+            address = f"127.0.0.1:{server.getsockname()[1]}"
+            if accepted:
+                return check_listening(address)
+            with pytest.raises(ClusterError, match="is no head of a Ray cluster"):
+                check_listening(address)
+        return None
+
+    def test_one_that_speaks_and_never_answers_is_not_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(address_of, "SECONDS_TO_ANSWER", 0.2)
+        gone = threading.Event()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            arguments = (server, (SETTINGS_OF_A_SERVER,), gone)
+            threading.Thread(target=_answer, args=arguments, daemon=True).start()
+            with pytest.raises(ClusterError, match="timed out"):
+                check_listening(f"127.0.0.1:{server.getsockname()[1]}")
+            gone.set()
+
+
+def _answer(server: socket.socket, parts: tuple[bytes, ...], until: threading.Event | None = None) -> None:
+    """Say some bytes, one after the other, to one client; then hang up, or wait."""
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(4096)
+        for part in parts:
+            connection.sendall(part)
+            time.sleep(0.05)
+        if until is not None:
+            until.wait(20)
 
 
 class _Quiet(BaseHTTPRequestHandler):

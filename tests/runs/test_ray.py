@@ -6,6 +6,7 @@ The same with a real table: ``python -m benchmarks.speed.fleets``.
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -63,6 +64,15 @@ def test_studies_choose_the_same_in_processes_and_on_a_cluster(cluster: Any, tmp
 def test_more_processors_than_any_node_has_are_refused(cluster: Any) -> None:
     with pytest.raises(ConnectionError, match=r"2 processors and 0 .*nodes have 1 and 0, 1 and 0.*--cpus-per-run"):
         executor_named("ray", address=cluster.address, cpus=2.0)
+
+
+def test_another_port_of_a_cluster_is_refused_at_once(cluster: Any) -> None:
+    """It speaks the same protocol; Ray itself waited for a quarter of an hour."""
+    host = cluster.address.partition(":")[0]
+    begin = time.monotonic()
+    with pytest.raises(ConnectionError, match="is no head of a Ray cluster"):
+        executor_named("ray", address=f"{host}:{cluster.head_node.node_manager_port}")
+    assert time.monotonic() - begin < 30
 
 
 def test_a_worker_without_the_data_is_named(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

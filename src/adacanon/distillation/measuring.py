@@ -89,7 +89,7 @@ def scores_by_finalists(values: Tensor, estimates: Tensor, model: Canonicalized)
 def agreements(values: Tensor, estimates: Tensor, scores: list[Tensor], model: Canonicalized) -> Tensor:
     """How many inputs have the answer of the full search, (candidates,), with 1, 2, ... finalists."""
     if not model.prior.shared:
-        return torch.stack([(some.argmax(1) == scores[-1].argmax(1)).sum().cpu() for some in scores]).float()
+        return torch.stack([(some.argmax(1) == scores[-1].argmax(1)).sum() for some in scores]).cpu().float()
     best = values.amax(2).argmax(0)
     place = (ordered(estimates) == best).int().argmax(0)
     return (place.cpu().unsqueeze(0) <= torch.arange(len(values)).unsqueeze(1)).sum(1).float()

@@ -54,10 +54,11 @@ class Ranker(nn.Module):
         self.outputs = whole_number("Ranker", "outputs", outputs, least=1, hint="the number of classes")
         self.size = None if size is None else whole_number("Ranker", "size", size, least=1)
         self.scaled = scaled
-        self.register_buffer("mean", torch.zeros(self.outputs))
-        self.register_buffer("spread", torch.ones(self.outputs))
-        self.register_buffer("cost", torch.tensor(real_number("Ranker", "cost", cost, least=0)))
-        self.register_buffer("steps", torch.tensor(0))
+        device = next((parameter.device for parameter in network.parameters()), None)
+        self.register_buffer("mean", torch.zeros(self.outputs, device=device))
+        self.register_buffer("spread", torch.ones(self.outputs, device=device))
+        self.register_buffer("cost", torch.tensor(real_number("Ranker", "cost", cost, least=0), device=device))
+        self.register_buffer("steps", torch.tensor(0, device=device))
 
     def extra_repr(self) -> str:
         return f"outputs={self.outputs}, size={self.size}, cost={float(self.cost):.3g}, steps={int(self.steps)}"

@@ -17,6 +17,7 @@ from adacanon.graphs import (
     BandRotations,
     CategoryEmbedding,
     EncodedANLSF,
+    FramedGraphs,
     MaskedObjective,
     NodeRotations,
     anlsf,
@@ -69,10 +70,16 @@ def _encoded(**options: Any) -> EncodedANLSF:
     return EncodedANLSF(CHANNELS, classes=CLASSES, family=FAMILY, width=WIDTH, **SMALL, **options)
 
 
-def _readout(kind: str = "gatedgcn", **options: Any) -> ANLSFReadout:
+def readout(kind: str = "gatedgcn", **options: Any) -> ANLSFReadout:
     nodes = CategoryEmbedding(ATOM_KINDS, WIDTH, numbers=SMALL["walk_steps"])
     encoder = GraphEncoder(kind, nodes, edges=CategoryEmbedding(BOND_KINDS, WIDTH), width=WIDTH, layers=2)
     return ANLSFReadout(encoder, width=WIDTH, outputs=CLASSES, categories=ATOM_KINDS, family=FAMILY, **SMALL, **options)
+
+
+def prepared_molecules() -> FramedGraphs:
+    """What the readout takes in place of graphs, moved as a whole."""
+    widths = {"frame_width": SMALL["frame_width"], "walk_steps": SMALL["walk_steps"]}
+    return prepared_graphs(small_molecules(3), BANDS, categories=ATOM_KINDS, cache=False, **widths)
 
 
 def _node_model() -> Canonicalized:
@@ -164,9 +171,9 @@ CASES: dict[str, Case] = {
     "graphs anlsf, symmetric factors": of_model(lambda: _anlsf("symmetric"), graphs, _targets),
     "graphs EncodedANLSF": of_model(_encoded, batch, _targets),
     "graphs EncodedANLSF of framed graphs": of_model(lambda: _encoded(temperature=0.5), _framed, _targets),
-    "graphs ANLSFReadout": of_model(_readout, lambda: small_molecules(3), _targets),
+    "graphs ANLSFReadout": of_model(readout, lambda: small_molecules(3), _targets),
     "graphs ANLSFReadout of numbers": of_model(
-        lambda: _readout("gin", targets="numbers"), lambda: small_molecules(3), targets=None
+        lambda: readout("gin", targets="numbers"), lambda: small_molecules(3), targets=None
     ),
     "graphs node_anlsf": of_model(_node_model, graphs, _targets),
     "graphs node_labeller": of_model(_labeller, batch, targets=None),

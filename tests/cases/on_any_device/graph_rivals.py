@@ -47,13 +47,13 @@ NODE_NETWORKS = (NodeMLP, NodeGCN, NodeGAT, NodeCheb, ResidualNodeGCN)
 FREQUENCIES = 4
 
 
-def _inputs() -> tuple[Tensor, Tensor, Tensor]:
+def graph_inputs() -> tuple[Tensor, Tensor, Tensor]:
     one = batch()
     return one.x, one.edge_index, one.batch
 
 
 def _with_edges() -> tuple[Tensor, ...]:
-    x, edges, graph = _inputs()
+    x, edges, graph = graph_inputs()
     return x, edges, graph, torch.stack([x[edges[0], 0], x[edges[1], 1]], 1)
 
 
@@ -75,8 +75,8 @@ def _nlsf() -> nn.Module:
     return NLSF([NLSFEncoder(CHANNELS, 3, hidden=8)], classes=CLASSES, hidden=8)
 
 
-def _banded() -> tuple[Any, ...]:
-    x, _, graph = _inputs()
+def banded() -> tuple[Any, ...]:
+    x, _, graph = graph_inputs()
     _, vectors = padded_spectra(_spectra())
     bands = torch.nn.utils.rnn.pad_sequence(
         [index_bands(own, 3) for own, _ in _spectra()], batch_first=True, padding_value=-1
@@ -86,7 +86,7 @@ def _banded() -> tuple[Any, ...]:
 
 def _low() -> tuple[Tensor, ...]:
     pairs = [lowest(*spectrum, FREQUENCIES) for spectrum in _spectra()]
-    return (*_inputs(), *padded_spectra(pairs))
+    return (*graph_inputs(), *padded_spectra(pairs))
 
 
 def _encoded() -> tuple[Tensor, ...]:
@@ -94,7 +94,7 @@ def _encoded() -> tuple[Tensor, ...]:
     given = [(spectral_encodings(*pair, one.edge_index)) for pair, one in zip(_spectra(), graphs(), strict=True)]
     wide = max(own.shape[1] for own in given)
     encodings = torch.cat([nn.functional.pad(own, (0, wide - own.shape[1])) for own in given])
-    return (*_inputs(), encodings, *padded_spectra(_spectra()))
+    return (*graph_inputs(), encodings, *padded_spectra(_spectra()))
 
 
 def _frequencies() -> int:
@@ -103,16 +103,16 @@ def _frequencies() -> int:
 
 def _framed() -> tuple[Tensor, ...]:
     frame = batch_frame(_spectra(), 2, elements=3, generator=torch.Generator().manual_seed(0))
-    return (*_inputs(), frame.float())
+    return (*graph_inputs(), frame.float())
 
 
 def _projected() -> tuple[Tensor, ...]:
-    return (*_inputs(), axis_projection_encodings(_spectra(), 3).float())
+    return (*graph_inputs(), axis_projection_encodings(_spectra(), 3).float())
 
 
 def _functions(move: Move) -> dict[str, Tree]:
     pairs = move(_spectra())
-    x, edges, _ = move(_inputs())
+    x, edges, _ = move(graph_inputs())
     values, vectors = pairs[0]
     labels, known = move(torch.arange(len(x)) % CLASSES), move(torch.arange(len(x)) % 2 == 0)
     generator = torch.Generator().manual_seed(0)
@@ -133,20 +133,20 @@ def _functions(move: Move) -> dict[str, Tree]:
 CASES: dict[str, Case] = {
     **{
         f"rival GraphNetwork {kind}": of_network(
-            lambda kind=kind: GraphNetwork(kind, CHANNELS, classes=CLASSES, **SIZES), _inputs
+            lambda kind=kind: GraphNetwork(kind, CHANNELS, classes=CLASSES, **SIZES), graph_inputs
         )
         for kind in KINDS
     },
-    **{f"rival GraphBaseline {kind}": of_network(_baseline(kind), _inputs) for kind in CONVOLUTIONS},
+    **{f"rival GraphBaseline {kind}": of_network(_baseline(kind), graph_inputs) for kind in CONVOLUTIONS},
     **{
         f"rival GraphBaseline {kind} with edges": of_network(_baseline(kind, 2), _with_edges)
         for kind in CONVOLUTIONS
         if kind not in WITHOUT_EDGE_FEATURES
     },
-    "rival gated_gcn": of_network(lambda: gated_gcn(CHANNELS, classes=CLASSES, **SIZES), _inputs),
-    "rival pna": of_network(lambda: pna(CHANNELS, _degrees(), classes=CLASSES, **SIZES), _inputs),
-    "rival StructureAgnostic": of_network(lambda: StructureAgnostic(CHANNELS, classes=CLASSES, width=8), _inputs),
-    "rival NLSF": of_network(_nlsf, _banded),
+    "rival gated_gcn": of_network(lambda: gated_gcn(CHANNELS, classes=CLASSES, **SIZES), graph_inputs),
+    "rival pna": of_network(lambda: pna(CHANNELS, _degrees(), classes=CLASSES, **SIZES), graph_inputs),
+    "rival StructureAgnostic": of_network(lambda: StructureAgnostic(CHANNELS, classes=CLASSES, width=8), graph_inputs),
+    "rival NLSF": of_network(_nlsf, banded),
     "rival S2GNN": of_network(lambda: S2GNN(CHANNELS, classes=CLASSES, gaussians=5, **SIZES), _low),
     "rival SpatioSpectral": of_network(
         lambda: SpatioSpectral(
@@ -162,7 +162,7 @@ CASES: dict[str, Case] = {
     ),
     **{
         f"rival {network.__name__}": of_network(
-            lambda network=network: network(CHANNELS, classes=CLASSES, hidden=8), lambda: _inputs()[:2]
+            lambda network=network: network(CHANNELS, classes=CLASSES, hidden=8), lambda: graph_inputs()[:2]
         )
         for network in NODE_NETWORKS
     },

@@ -9,6 +9,7 @@ from adacanon.baselines.clouds.vn_networks import VNPointNet
 from adacanon.experiments.clouds.invariance_errors import crossing_paths, invariance_errors, largest_jumps, scored
 from adacanon.experiments.clouds.rotated_clouds import randomly_rotated
 from adacanon.points.frames import centred, principal_axes
+from adacanon.training.smoke import smoke
 
 
 class Smooth(nn.Module):
@@ -100,3 +101,16 @@ def test_figures_follow_from_the_seed_and_from_nothing_else(clouds: Tensor) -> N
     one, other = (invariance_errors(Smooth(), clouds, scores, seed=1, batch=batch) for batch in (3, 12))
     assert one == pytest.approx(other)
     assert invariance_errors(Smooth(), clouds, scores, seed=2, batch=3)["moved"] != one["moved"]
+
+
+def test_a_smoke_run_turns_a_few_clouds_only(clouds: Tensor) -> None:
+    """Its one evaluation batch has been evaluated before; with a search a second one would take as long again."""
+    turned = list[int]()
+    model = Smooth()
+    scores = scored(model, clouds, batch=12)
+    model.register_forward_hook(lambda module, arguments, scores: turned.append(len(scores)))
+    with smoke(batch=12):
+        few = invariance_errors(model, clouds, scores, seed=0, batch=12)
+    invariance_errors(model, clouds, scores, seed=0, batch=12)
+    assert turned == [4, 12]
+    assert few == invariance_errors(model, clouds[:4], scores[:4], seed=0, batch=12)
