@@ -37,6 +37,8 @@ class Mutant:
     line: int
     words: str
     source: str
+    scope: str = ""
+    """The outermost function it is in, as ``Class.method``; a class where it is in none, and nothing in neither."""
 
 
 def mutants(source: str) -> Iterator[Mutant]:
@@ -48,13 +50,24 @@ def mutants(source: str) -> Iterator[Mutant]:
         ['x + 1 -> x - 1', '1 -> 2']
     """
     tree = ast.parse(source)
+    scopes = dict(_scopes(tree, "", False))
     for number, node in enumerate(_places(tree)):
         for way in range(_ways(node)):
             changed = copy.deepcopy(tree)
             place = list(_places(changed))[number]
             before = ast.unparse(place)
             _change(place, way)
-            yield Mutant(getattr(node, "lineno", 0), f"{before} -> {ast.unparse(place)}", ast.unparse(changed))
+            words = f"{before} -> {ast.unparse(place)}"
+            yield Mutant(getattr(node, "lineno", 0), words, ast.unparse(changed), scopes[node])
+
+
+def _scopes(tree: ast.AST, scope: str, closed: bool) -> Iterator[tuple[ast.AST, str]]:
+    """Every node with its scope; what is inside of a function belongs to that function."""
+    yield tree, scope
+    for child in ast.iter_child_nodes(tree):
+        names = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not closed
+        inner = f"{scope}.{child.name}".lstrip(".") if names else scope  # type: ignore[attr-defined]
+        yield from _scopes(child, inner, closed or (names and not isinstance(child, ast.ClassDef)))
 
 
 def _places(tree: ast.AST) -> Iterator[ast.AST]:
