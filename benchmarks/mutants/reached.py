@@ -116,8 +116,6 @@ def save(store: Path, every: dict[str, dict[str, Reached]]) -> None:
         file: {
             test: (reached.seconds, sorted(index[name] for name in reached.functions)) for test, reached in of.items()
         }
-            test: (reached.seconds, sorted(index[name] for name in reached.functions)) for test, reached in of.items()
-        }
         for file, of in every.items()
     }
     content = {"functions": names, "digests": {file: digest(file) for file in every}, "tests": tests}
