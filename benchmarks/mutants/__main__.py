@@ -118,6 +118,10 @@ def of_file(
     every = list(mutants(source))
     chosen = random.Random(f"{options.seed}/{file}").sample(every, k=min(options.each, len(every)))
     found = Counter[str]()
+    for mutant in chosen[:1]:
+        without = tried(file, Mutant(0, "no change", source, mutant.scope), known, options.seconds)
+        if without != Outcome("survived"):
+            sys.exit(f"{file}: without a change, a test fails or takes too long: {without}")
     for mutant in chosen:
         told = trials.outcome(file, mutant)
         if told is None:

@@ -43,7 +43,7 @@ def function_of(code: CodeType) -> str | None:
     return f"{code.co_filename.removeprefix(SOURCE)}:{code.co_qualname.partition('.<locals>')[0]}"
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class Recorder:
     """A plugin of pytest that remembers what is entered while a test runs, its fixtures included."""
 

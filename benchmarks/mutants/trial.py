@@ -49,7 +49,7 @@ class OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, str(self.path), "exec"), module.__dict__)
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class Chosen:
     """A plugin of pytest that keeps examples of the file itself and the chosen tests, in this order.
 
@@ -99,13 +99,16 @@ def _told(code: int, reader: int) -> Outcome:
         said = stream.read()
     if code == -signal.SIGXCPU:
         return Outcome("too slow")
-    ended = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-    return Outcome("survived") if code in ended else Outcome("killed", json.loads(said) if said else IMPORT)
+    if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return Outcome("survived")
+    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):  # that is no test which notices
+        return Outcome("survived", f"pytest ended with code {code}")
+    return Outcome("killed", json.loads(said) if said else IMPORT)
 
 
 def _run(file: str, source: str, tests: Sequence[str], seconds: float, writer: int) -> None:
     """In the child: never returns."""
-    code = 3
+    code = int(pytest.ExitCode.INTERNAL_ERROR)
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (int(_computed() + seconds) + 1, resource.RLIM_INFINITY))
         sys.meta_path.insert(0, OneModule(file, source))
