@@ -36,9 +36,13 @@ class Mutant:
 
     line: int
     words: str
-    source: str
+    tree: ast.Module
     scope: str = ""
     """The outermost function it is in, as ``Class.method``; a class where it is in none, and nothing in neither."""
+
+    @property
+    def source(self) -> str:
+        return ast.unparse(self.tree)
 
 
 def mutants(source: str) -> Iterator[Mutant]:
@@ -58,7 +62,7 @@ def mutants(source: str) -> Iterator[Mutant]:
             before = ast.unparse(place)
             _change(place, way)
             words = f"{before} -> {ast.unparse(place)}"
-            yield Mutant(getattr(node, "lineno", 0), words, ast.unparse(changed), scopes[node])
+            yield Mutant(getattr(node, "lineno", 0), words, ast.fix_missing_locations(changed), scopes[node])
 
 
 def _scopes(tree: ast.AST, scope: str, closed: bool) -> Iterator[tuple[ast.AST, str]]:
