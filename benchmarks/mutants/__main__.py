@@ -55,7 +55,7 @@ class Options:
     named: bool = True
     """Try the mutants by hand too."""
     seed: int = 0
-    seconds: float = 20.0
+    seconds: float = 10.0
     """Of computing, for the tests that one mutant meets; how long they take is known from the unchanged code."""
     json: Path | None = None
 

@@ -1,7 +1,7 @@
-"""The fast way: everything is imported and collected once, and each mutant is a fork in which one function is changed.
+"""The fast way: everything is imported and collected once, and a mutant is a fork in which one function is changed.
 
-A function keeps its place in the program and gets the changed code, so that whoever holds it runs that. What is computed
-at import, such as defaults, constants and bodies of classes, cannot be changed in this way.
+A function keeps its place in the program and gets the changed code, so that whoever holds it runs that. What is
+computed at import, such as defaults, constants and bodies of classes, cannot be changed in this way.
 """
 
 import ast
