@@ -22,11 +22,11 @@ from typing import Any
 
 import tyro
 
-from benchmarks.mutants.changes import Mutant, mutants
+from benchmarks.mutants.changes import Mutant, count_of, mutant_at
 from benchmarks.mutants.named import NAMED
 from benchmarks.mutants.patched import Job
 from benchmarks.mutants.reached import ROOT, UNIVERSE, Reached, digest, files_of, load
-from benchmarks.mutants.selection import FIRST, seconds_of, tests_for
+from benchmarks.mutants.selection import FIRST, Selection, seconds_of
 from benchmarks.mutants.survivors import EQUIVALENT
 from benchmarks.mutants.targets import TARGETS
 from benchmarks.mutants.trial import IMPORT, Outcome, fate
@@ -71,9 +71,10 @@ def main() -> None:
         rows.append(by_hand(options, survivors))
     noticing = Counter[str]()
     chosen = {file: drawn(file, options) for file in options.files}
-    try_quickly(chosen, known, trials, options.seconds)
+    selection = Selection(known)
+    try_quickly(chosen, selection, trials, options.seconds)
     for file, some in chosen.items():
-        rows.append(of_file(file, some, options, known, trials, survivors, noticing))
+        rows.append(of_file(file, some, options, selection, trials, survivors, noticing))
     check_without_change(sorted(noticing), known)
     rows.append(total(rows))
     print("\n".join("  ".join(f"{value}" for value in row.values()) for row in rows))
@@ -85,9 +86,12 @@ def main() -> None:
 def recorded() -> dict[str, Reached]:
     """What every test enters, one process for each folder: importing the library here would hide the mutants."""
     store = KEPT / "reached.json"
+    known = load(store)
     for place in UNIVERSE:
-        program = [sys.executable, "-m", "benchmarks.mutants.reached", str(store), *files_of([place])]
-        subprocess.run(program, check=True, cwd=ROOT)
+        files = files_of([place])
+        if not all(file in known for file in files):
+            program = [sys.executable, "-m", "benchmarks.mutants.reached", str(store), *files]
+            subprocess.run(program, check=True, cwd=ROOT)
     wanted = set(files_of(UNIVERSE))
     return {test: reached for file, tests in load(store).items() if file in wanted for test, reached in tests.items()}
 
@@ -114,21 +118,22 @@ def by_hand(options: Options, survivors: list[dict[str, str]]) -> Row:
 
 def drawn(file: str, options: Options) -> dict[int, Mutant]:
     """Some mutants of a file, by their places among all."""
-    every = list(mutants((ROOT / "src" / file).read_text(encoding="utf-8")))
-    places = random.Random(f"{options.seed}/{file}").sample(range(len(every)), k=min(options.each, len(every)))
-    return {place: every[place] for place in places}
+    source = (ROOT / "src" / file).read_text(encoding="utf-8")
+    count = count_of(source)
+    places = random.Random(f"{options.seed}/{file}").sample(range(count), k=min(options.each, count))
+    return {place: mutant_at(source, place) for place in places}
 
 
 def try_quickly(
-    chosen: Mapping[str, Mapping[int, Mutant]], known: dict[str, Reached], trials: Trials, seconds: float
+    chosen: Mapping[str, Mapping[int, Mutant]], selection: Selection, trials: Trials, seconds: float
 ) -> None:
     """Those that are not known yet and change a function, in a process that has imported everything."""
     jobs = list[Job]()
     for file, some in chosen.items():
         for place, mutant in some.items():
             if trials.outcome(file, mutant) is None:
-                tests = tests_for(file, mutant.scope, known, seconds=seconds)
-                jobs.append(Job(file, place, tests, 20 + 5 * seconds_of(tests, known)))
+                tests = selection.tests(file, mutant.scope, seconds=seconds)
+                jobs.append(Job(file, place, tests, 20 + 5 * seconds_of(tests, selection.known)))
     with TemporaryDirectory() as folder:
         listed, written = Path(folder) / "jobs.json", Path(folder) / "outcomes.jsonl"
         listed.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
@@ -161,7 +166,7 @@ def of_file(
     file: str,
     chosen: Mapping[int, Mutant],
     options: Options,
-    known: dict[str, Reached],
+    selection: Selection,
     trials: Trials,
     survivors: list[dict[str, str]],
     noticing: Counter[str],
@@ -170,7 +175,7 @@ def of_file(
     for mutant in chosen.values():
         told = trials.outcome(file, mutant)
         if told is None:
-            told = tried(file, mutant, known, options.seconds)
+            told = tried(file, mutant, selection, options.seconds)
             trials.add(file, mutant, told)
         found[told.fate] += 1
         noticing[told.noticed_by] += 1
@@ -184,11 +189,11 @@ def of_file(
     return as_row(file, len(chosen), noticed, found["too slow"])
 
 
-def tried(file: str, mutant: Mutant, known: dict[str, Reached], seconds: float) -> Outcome:
+def tried(file: str, mutant: Mutant, selection: Selection, seconds: float) -> Outcome:
     """In the slow way, which sees what is computed at import, too; first a few tests, then the others."""
-    tests = tests_for(file, mutant.scope, known, seconds=seconds)
+    tests = selection.tests(file, mutant.scope, seconds=seconds)
     for some in filter(None, (tests[:FIRST], tests[FIRST:])):
-        told = fate(file, mutant.source, some, seconds=20 + 5 * seconds_of(some, known))
+        told = fate(file, mutant.source, some, seconds=20 + 5 * seconds_of(some, selection.known))
         if told.fate != "survived":
             return told
     return Outcome("survived")

@@ -19,7 +19,7 @@ from types import CodeType, FunctionType
 
 import pytest
 
-from benchmarks.mutants.changes import mutants
+from benchmarks.mutants.changes import mutant_at
 from benchmarks.mutants.reached import HERE, ROOT, SOURCE, UNIVERSE, files_of
 from benchmarks.mutants.trial import WAITING, Outcome
 
@@ -75,13 +75,10 @@ class Patching:
         self._items = {item.nodeid: item for item in session.items}
         self._living = library_functions()
         gc.freeze()  # forks would copy what a collection touches
-        sources: dict[str, list[tuple[ast.Module, str]]] = {}
         with self.outcomes.open("a", encoding="utf-8") as stream:
             for job in self.jobs:
-                if job.file not in sources:
-                    text = (ROOT / "src" / job.file).read_text(encoding="utf-8")
-                    sources[job.file] = [(mutant.tree, mutant.scope) for mutant in mutants(text)]
-                told = self._outcome(job, *sources[job.file][job.number])
+                mutant = mutant_at((ROOT / "src" / job.file).read_text(encoding="utf-8"), job.number)
+                told = self._outcome(job, mutant.tree, mutant.scope)
                 stream.write(json.dumps({"file": job.file, "number": job.number, "outcome": told}) + "\n")
                 stream.flush()
         return True

@@ -1,7 +1,7 @@
 """Which tests a mutant meets, the most likely to notice it first."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from benchmarks.mutants.reached import Reached
 
@@ -9,28 +9,41 @@ FIRST = 20
 """Tests of the first trial; a mutant that survives meets the others."""
 
 
-def tests_for(file: str, scope: str, known: Mapping[str, Reached], *, seconds: float) -> list[str]:
-    """Tests that enter the changed function, then those that enter others of its file.
+class Selection:
+    """Finds the tests of a mutant among all that are known."""
 
-    Among them, short tests that enter few functions come first: they are about this one. Of a test with many cases one
-    comes first, because they often notice the same. Tests that take more than some
-    seconds together are left out, but for one.
-    """
-    near = [test for test, reached in known.items() if _enters(reached.functions, file, scope)]
-    far = [test for test, reached in known.items() if _enters(reached.functions, file, "")]
-    ordered = dict.fromkeys([*_ordered(near, known), *_ordered(far, known)])
-    return list(_within(ordered, known, seconds))
+    def __init__(self, known: Mapping[str, Reached]) -> None:
+        self.known = known
+        self._entering = defaultdict[str, dict[str, None]](dict)
+        for test, reached in known.items():
+            for name in reached.functions:
+                for place in _places(name):
+                    self._entering[place][test] = None
+        self._found: dict[tuple[str, str, float], list[str]] = {}
+
+    def tests(self, file: str, scope: str, *, seconds: float) -> list[str]:
+        """Tests that enter the changed function or class, then those that enter others of its file.
+
+        Among them, short tests that enter few functions come first: they are about this one. Of a test with many cases
+        one comes first, because they often notice the same. Tests that take more than some seconds together are left
+        out, but for one.
+        """
+        if (file, scope, seconds) not in self._found:
+            near, far = self._entering[f"{file}:{scope}"], self._entering[f"{file}:"]
+            ordered = dict.fromkeys([*_ordered(near, self.known), *_ordered(far, self.known)])
+            self._found[file, scope, seconds] = list(_within(ordered, self.known, seconds))
+        return self._found[file, scope, seconds]
+
+
+def _places(function: str) -> Iterator[str]:
+    """``file:Class.method``, ``file:Class`` and ``file:``."""
+    file, _, name = function.partition(":")
+    parts = name.split(".")
+    yield from (f"{file}:{'.'.join(parts[:count])}" for count in range(len(parts) + 1))
 
 
 def seconds_of(tests: Iterable[str], known: Mapping[str, Reached]) -> float:
     return sum(known[test].seconds for test in tests if test in known)
-
-
-def _enters(functions: frozenset[str], file: str, scope: str) -> bool:
-    if f"{file}:{scope}" in functions:
-        return True
-    start = f"{file}:{scope}." if scope else f"{file}:"
-    return any(name.startswith(start) for name in functions)
 
 
 def _ordered(tests: Iterable[str], known: Mapping[str, Reached]) -> list[str]:
