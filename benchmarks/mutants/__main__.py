@@ -1,101 +1,215 @@
 """Which changes of the code does no test notice? ``python -m benchmarks.mutants --each 10 --seed 0``
 
-First the mutants by hand, each of which breaks a law, then some of every chosen file, drawn at random. Survivors are
-listed with their places.
+First every test is run on the unchanged code, and what it enters is recorded. Then come the mutants by hand, each of
+which breaks a law, and some of every chosen file, drawn at random; a mutant meets the tests that enter the changed
+function. At last every test that noticed one is run three times more on the unchanged code, in any order. What has been
+tried is kept in ``build/mutants``, so that a run that was stopped goes on. Survivors are listed with their places.
 """
 
 import importlib
 import json
 import random
+import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import tyro
 
-from benchmarks.mutants.changes import mutants
+from benchmarks.mutants.changes import Mutant, count_of, mutant_at
 from benchmarks.mutants.named import NAMED
+from benchmarks.mutants.patched import Job
+from benchmarks.mutants.reached import ROOT, UNIVERSE, Reached, digest, files_of, load
+from benchmarks.mutants.selection import FIRST, Selection, seconds_of
+from benchmarks.mutants.survivors import EQUIVALENT
 from benchmarks.mutants.targets import TARGETS
-from benchmarks.mutants.trial import ROOT, fate
+from benchmarks.mutants.trial import IMPORT, Outcome, fate
+from benchmarks.mutants.trials import Trials
 
 Row = dict[str, str | int | float | None]
 
-WARM = ("numpy", "torch", "torch_geometric.data", "pytest", "scipy.sparse")
+WARM = (
+    *("numpy", "torch", "torch_geometric.data", "torch_geometric.utils", "pytest", "scipy.sparse", "scipy.stats"),
+    *("scipy.spatial", "scipy.optimize", "networkx", "hypothesis", "roma"),
+)
 """Imported once, before the first fork; nothing of adacanon may be among them."""
 LEAST = 90
 """Percent of the mutants that tests must notice; the exit code is 1 if they notice fewer."""
+KEPT = ROOT / "build" / "mutants"
+ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Options:
     """Which mutants are tried."""
 
-    files: tuple[str, ...] = tuple(TARGETS)
+    files: tuple[str, ...] = TARGETS
     each: int = 10
     """Mutants of every file at most."""
     named: bool = True
     """Try the mutants by hand too."""
     seed: int = 0
-    seconds: float = 300.0
-    """Of computing, for the tests of one mutant; a mutant that takes longer is noticed by that."""
+    seconds: float = 10.0
+    """Of computing, for the tests that one mutant meets; how long they take is known from the unchanged code."""
     json: Path | None = None
 
 
 def main() -> None:
     options = tyro.cli(Options, description=__doc__)
+    known = recorded()
+    trials = Trials(KEPT / "trials.jsonl", state_of_tests())
     for name in WARM:
         importlib.import_module(name)
-    rows, survivors = list[Row](), list[str]()
-    check_without_change(options)
+    rows, survivors = list[Row](), list[dict[str, str]]()
     if options.named:
         rows.append(by_hand(options, survivors))
-    for file in options.files:
-        rows.append(of_file(file, options, survivors))
-        write(options, rows, survivors)
+    noticing = Counter[str]()
+    chosen = {file: drawn(file, options) for file in options.files}
+    selection = Selection(known)
+    try_quickly(chosen, selection, trials, options.seconds)
+    for file, some in chosen.items():
+        rows.append(of_file(file, some, options, selection, trials, survivors, noticing))
+    check_without_change(sorted(noticing), known)
     rows.append(total(rows))
     print("\n".join("  ".join(f"{value}" for value in row.values()) for row in rows))
-    print("\n".join(["Survivors:", *survivors]))
+    print("\n".join(["Survivors:", *(f"{row['place']}: {row['change']} ({row['reason']})" for row in survivors)]))
     write(options, rows, survivors)
     sys.exit(any(bool(row["mutants"]) and float(row["share"] or 0) < LEAST for row in (rows[0], rows[-1])))
 
 
-def check_without_change(options: Options) -> None:
-    """Tests that fail anyway would notice every mutant."""
-    for tests, file in {TARGETS[file]: file for file in options.files}.items():
-        source = (ROOT / "src" / file).read_text(encoding="utf-8")
-        if fate(file, source, tests, seconds=options.seconds) != "survived":
-            sys.exit(f"Without a change, these tests fail or take too long: {' '.join(tests)}")
+def recorded() -> dict[str, Reached]:
+    """What every test enters, one process for each folder: importing the library here would hide the mutants."""
+    store = KEPT / "reached.json"
+    known = load(store)
+    for place in UNIVERSE:
+        files = files_of([place])
+        if not all(file in known for file in files):
+            program = [sys.executable, "-m", "benchmarks.mutants.reached", str(store), *files]
+            subprocess.run(program, check=True, cwd=ROOT)
+    wanted = set(files_of(UNIVERSE))
+    return {test: reached for file, tests in load(store).items() if file in wanted for test, reached in tests.items()}
 
 
-def by_hand(options: Options, survivors: list[str]) -> Row:
+def state_of_tests() -> str:
+    return sha256("".join(digest(file) for file in files_of(UNIVERSE)).encode()).hexdigest()[:16]
+
+
+def by_hand(options: Options, survivors: list[dict[str, str]]) -> Row:
     noticed = 0
     for law, file, old, new, tests in NAMED:
         source = (ROOT / "src" / file).read_text(encoding="utf-8")
         if source.count(old) != 1:
             sys.exit(f"{file} no longer holds {old!r} once: mend benchmarks/mutants/named.py")
-        if fate(file, source.replace(old, new), tests, seconds=options.seconds) != "survived":
+        if fate(file, source, tests, seconds=10 * options.seconds).fate != "survived":
+            sys.exit(f"Without a change, these tests fail or take too long: {' '.join(tests)}")
+        if fate(file, source.replace(old, new), tests, seconds=10 * options.seconds).fate != "survived":
             noticed += 1
         else:
-            survivors.append(f"{file}: {law}")
+            survivors.append({"place": file, "change": law, "reason": "no test"})
         print(f"{law}: {noticed} noticed so far", flush=True)
     return as_row("by hand", len(NAMED), noticed, 0)
 
 
-def of_file(file: str, options: Options, survivors: list[str]) -> Row:
+def drawn(file: str, options: Options) -> dict[int, Mutant]:
+    """Some mutants of a file, by their places among all."""
     source = (ROOT / "src" / file).read_text(encoding="utf-8")
-    every = list(mutants(source))
-    chosen = random.Random(f"{options.seed}/{file}").sample(every, k=min(options.each, len(every)))
+    count = count_of(source)
+    places = random.Random(f"{options.seed}/{file}").sample(range(count), k=min(options.each, count))
+    return {place: mutant_at(source, place) for place in places}
+
+
+def try_quickly(
+    chosen: Mapping[str, Mapping[int, Mutant]], selection: Selection, trials: Trials, seconds: float
+) -> None:
+    """Those that are not known yet and change a function, in a process that has imported everything."""
+    jobs = list[Job]()
+    for file, some in chosen.items():
+        for place, mutant in some.items():
+            if trials.outcome(file, mutant) is None:
+                tests = selection.tests(file, mutant.scope, seconds=seconds)
+                jobs.append(Job(file, place, tests, 20 + 5 * seconds_of(tests, selection.known)))
+    with TemporaryDirectory() as folder:
+        listed, written = Path(folder) / "jobs.json", Path(folder) / "outcomes.jsonl"
+        listed.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
+        program = [sys.executable, "-m", "benchmarks.mutants.patched", str(listed), str(written), f"{folder}/scratch"]
+        with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.DEVNULL) as running:
+            for row in followed(written, running):
+                if row["outcome"] is not None:
+                    outcome = Outcome(**row["outcome"])
+                    mutant = chosen[row["file"]][row["number"]]
+                    trials.add(row["file"], mutant, outcome)
+                    words = f"{row['file']}, line {mutant.line}, {mutant.scope}: {mutant.words}"
+                    print(f"  {outcome.fate}: {words} {outcome.noticed_by}", flush=True)
+    if running.returncode:
+        sys.exit("The tests could not be collected: python -m benchmarks.mutants.patched")
+
+
+def followed(file: Path, running: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any]]:
+    """Lines of a file that another process writes, as they come, until it ends."""
+    position, ended = 0, False
+    while not ended:
+        ended = running.poll() is not None
+        lines = file.read_bytes()[position:] if file.exists() else b""
+        whole = lines[: lines.rfind(b"\n") + 1]
+        position += len(whole)
+        yield from map(json.loads, whole.splitlines())
+        time.sleep(0.0 if ended else 0.5)
+
+
+def of_file(
+    file: str,
+    chosen: Mapping[int, Mutant],
+    options: Options,
+    selection: Selection,
+    trials: Trials,
+    survivors: list[dict[str, str]],
+    noticing: Counter[str],
+) -> Row:
     found = Counter[str]()
-    for mutant in chosen:
-        told = fate(file, mutant.source, TARGETS[file], seconds=options.seconds)
-        found[told] += 1
-        if told == "survived":
-            survivors.append(f"{file}, line {mutant.line}: {mutant.words}")
+    for mutant in chosen.values():
+        told = trials.outcome(file, mutant)
+        if told is None:
+            told = tried(file, mutant, selection, options.seconds)
+            trials.add(file, mutant, told)
+        found[told.fate] += 1
+        noticing[told.noticed_by] += 1
+        if told.fate == "survived":
+            place = f"{file}, line {mutant.line}"
+            reason = EQUIVALENT.get((file, mutant.scope, mutant.words), "no test")
+            survivors.append({"place": place, "change": mutant.words, "reason": reason})
+            print(f"  survived: {place}, {mutant.scope}: {mutant.words} ({reason})", flush=True)
     noticed = len(chosen) - found["survived"]
-    print(f"{file}: {noticed} of {len(chosen)} noticed, of {len(every)} that there are", flush=True)
+    print(f"{file}: {noticed} of {len(chosen)} noticed", flush=True)
     return as_row(file, len(chosen), noticed, found["too slow"])
+
+
+def tried(file: str, mutant: Mutant, selection: Selection, seconds: float) -> Outcome:
+    """In the slow way, which sees what is computed at import, too; first a few tests, then the others."""
+    tests = selection.tests(file, mutant.scope, seconds=seconds)
+    for some in filter(None, (tests[:FIRST], tests[FIRST:])):
+        told = fate(file, mutant.source, some, seconds=20 + 5 * seconds_of(some, selection.known))
+        if told.fate != "survived":
+            return told
+    return Outcome("survived")
+
+
+def check_without_change(noticing: Sequence[str], known: dict[str, Reached]) -> None:
+    """Tests that fail without a change, in another order or now and then, would notice every mutant."""
+    tests = [test for test in noticing if test and test != IMPORT]
+    file = TARGETS[0]
+    source = (ROOT / "src" / file).read_text(encoding="utf-8")
+    for number in range(ROUNDS):
+        random.Random(number).shuffle(tests)
+        told = fate(file, source, tests, seconds=300 + 5 * seconds_of(tests, known))
+        if told.fate != "survived":
+            sys.exit(f"Without a change, this test fails or takes too long: {told.noticed_by}")
+    print(f"All {len(tests)} tests that noticed a mutant pass {ROUNDS} times without a change", flush=True)
 
 
 def as_row(file: str, count: int, noticed: int, slow: int) -> Row:
@@ -107,7 +221,7 @@ def total(rows: Sequence[Row]) -> Row:
     return as_row("all", *(sum(int(row[name] or 0) for row in rows) for name in ("mutants", "noticed", "by time")))
 
 
-def write(options: Options, rows: list[Row], survivors: list[str]) -> None:
+def write(options: Options, rows: list[Row], survivors: list[dict[str, str]]) -> None:
     if options.json is not None:
         title = f"Mutants that tests notice, {options.each} of every file at most, seed {options.seed}"
         options.json.write_text(json.dumps({"title": title, "rows": rows, "survivors": survivors}, indent=2) + "\n")

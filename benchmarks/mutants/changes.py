@@ -1,7 +1,6 @@
 """The mutants of a file: its syntax tree with one place changed."""
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,7 +35,13 @@ class Mutant:
 
     line: int
     words: str
-    source: str
+    tree: ast.Module
+    scope: str = ""
+    """The outermost function it is in, as ``Class.method``; a class where it is in none, and nothing in neither."""
+
+    @property
+    def source(self) -> str:
+        return ast.unparse(self.tree)
 
 
 def mutants(source: str) -> Iterator[Mutant]:
@@ -47,14 +52,33 @@ def mutants(source: str) -> Iterator[Mutant]:
         >>> [mutant.words for mutant in mutants("def f(x):\\n    return x + 1")]
         ['x + 1 -> x - 1', '1 -> 2']
     """
+    for place in range(count_of(source)):
+        yield mutant_at(source, place)
+
+
+def count_of(source: str) -> int:
+    """How many mutants a source has."""
+    return sum(_ways(node) for node in _places(ast.parse(source)))
+
+
+def mutant_at(source: str, place: int) -> Mutant:
+    """One mutant, by its place among all."""
     tree = ast.parse(source)
-    for number, node in enumerate(_places(tree)):
-        for way in range(_ways(node)):
-            changed = copy.deepcopy(tree)
-            place = list(_places(changed))[number]
-            before = ast.unparse(place)
-            _change(place, way)
-            yield Mutant(getattr(node, "lineno", 0), f"{before} -> {ast.unparse(place)}", ast.unparse(changed))
+    scopes = dict(_scopes(tree, "", False))
+    node, way = [(node, way) for node in _places(tree) for way in range(_ways(node))][place]
+    before = ast.unparse(node)
+    _change(node, way)
+    words = f"{before} -> {ast.unparse(node)}"
+    return Mutant(getattr(node, "lineno", 0), words, ast.fix_missing_locations(tree), scopes[node])
+
+
+def _scopes(tree: ast.AST, scope: str, closed: bool) -> Iterator[tuple[ast.AST, str]]:
+    """Every node with its scope; what is inside of a function belongs to that function."""
+    yield tree, scope
+    for child in ast.iter_child_nodes(tree):
+        names = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not closed
+        inner = f"{scope}.{child.name}".lstrip(".") if names else scope  # type: ignore[attr-defined]
+        yield from _scopes(child, inner, closed or (names and not isinstance(child, ast.ClassDef)))
 
 
 def _places(tree: ast.AST) -> Iterator[ast.AST]:

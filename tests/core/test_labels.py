@@ -49,6 +49,11 @@ class TestClassIndices:
             loss(LOGITS, torch.tensor([0.0, torch.nan, 2.0]))
         assert "long()" not in str(caught.value)
 
+    @pytest.mark.parametrize("targets", [torch.tensor([0, 1j, 2]), torch.tensor([0, 1, 2]).to_sparse()])
+    def test_complex_and_sparse_ones_are_refused(self, loss: Loss, targets: Tensor) -> None:
+        with pytest.raises(InputError, match=r"expects dense targets of real numbers, got torch\.\w+ with layout"):
+            loss(LOGITS, targets)
+
     def test_those_from_one_are_recognised(self, loss: Loss) -> None:
         with pytest.raises(InputError, match=r"got 1\.\.3\. Hint: classes are numbered from 0, targets - 1"):
             loss(LOGITS, torch.tensor([1, 2, 3]))

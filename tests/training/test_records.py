@@ -58,11 +58,12 @@ def test_a_number_that_json_does_not_have_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize("room", [0, 7])
-def test_on_a_full_disk_the_file_stays_as_it_was(file: Path, room: int) -> None:
+def test_on_a_full_disk_the_file_stays_as_it_was_and_the_record_is_told(file: Path, room: int) -> None:
     append_record(file, {"a": 1})
     before = file.read_bytes()
-    with files_limited_to(len(before) + room), pytest.raises(DataError, match="Hint: make room on the disk"):
+    with files_limited_to(len(before) + room), pytest.raises(DataError, match="Hint: make room on the disk") as caught:
         append_record(file, {"a": 2, "long": "x" * 100})
+    assert '{"a": 2, "long": "xxx' in str(caught.value)
     assert file.read_bytes() == before
     append_record(file, {"a": 3})
     assert read_records(file) == [{"a": 1}, {"a": 3}]

@@ -117,9 +117,15 @@ def labels_of(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
 
 def _as_tensor(targets: Any, logits: Tensor) -> Tensor:
     try:
-        return torch.as_tensor(targets, device=logits.device)
+        found = torch.as_tensor(targets, device=logits.device)
     except (TypeError, ValueError, RuntimeError) as error:  # None, text, lists of unequal lengths
         raise InputError(f"A loss of class scores expects a tensor of targets, got {targets!r}") from error
+    if found.is_complex() or found.is_quantized or found.layout != torch.strided:
+        raise InputError(
+            f"A loss of class scores expects dense targets of real numbers, got {found.dtype} with layout "
+            f"{found.layout}. Hint: targets.to_dense(), targets.real"
+        )
+    return found
 
 
 def _warn_of_signs(targets: Tensor) -> None:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from adacanon.arguments import flag
-from adacanon.errors import InputError, ShapeError
+from adacanon.errors import InputError, ScoreError, ShapeError
 from adacanon.takes import takes
 
 TEMPERATURE_IS = "A temperature must be a number or one per class, and not negative"
@@ -69,6 +69,30 @@ def soft_weights(values: Tensor, temperature: Tensor | float, *, counts: Tensor 
     soft = exponents.softmax(0)
     winner = torch.zeros_like(values).scatter_(0, counted.argmax(0, keepdim=True), 1.0)
     return torch.where(tau == 0, winner, torch.where(tau.isinf(), measure, soft))
+
+
+def weighted_sum(weights: Tensor, answers: Tensor) -> Tensor:
+    r"""The sum :math:`\sum_i w_i y_i` over the first axis; an answer of weight zero adds nothing, not even if infinite.
+
+    Example:
+        >>> weighted_sum(torch.tensor([[0.0], [1.0]]), torch.tensor([[-torch.inf], [2.0]]))
+        tensor([2.])
+    """
+    spread = _spread(weights, answers)
+    total = (spread * answers).sum(0)
+    if bool(total.isnan().any()):
+        total = (spread * answers.masked_fill(spread == 0, 0.0)).sum(0)
+    return total
+
+
+def numbers(blend: Tensor) -> Tensor:
+    """Refuse a weighted mean that does not exist."""
+    if bool(blend.isnan().any()):
+        raise ScoreError(
+            "The weighted mean of the answers is NaN: confidences or answers of the network are infinite. "
+            "Hint: look for an overflow in the network, or take one form with temperature=0"
+        )
+    return blend
 
 
 def effective_number(weights: Tensor) -> Tensor:
@@ -159,12 +183,13 @@ class RunningBlend:
         centre = c.amax(0) if self.centre is None else torch.maximum(self.centre, c.amax(0))
         weights = _powers(c - centre, self.temperature) * real.squeeze(2)
         parts = [answers] if known is None else [answers, known]
-        new = [weights.sum(0), *((_spread(weights, part) * part.double()).sum(0) for part in parts)]
+        new = [weights.sum(0), *(weighted_sum(weights, part.double()) for part in parts)]
         if self.centre is None:
             self.dtype, self.sums = answers.dtype, new
         else:
             old = _powers(self.centre - centre, self.temperature)
-            self.sums = [a * _spread(old, a) + b for a, b in zip(self.sums, new, strict=True)]
+            kept = [weighted_sum(old.unsqueeze(0), part.unsqueeze(0)) for part in self.sums]
+            self.sums = [a + b for a, b in zip(kept, new, strict=True)]
         self.centre = centre
 
     def result(self) -> tuple[Tensor, Tensor | None]:
@@ -173,7 +198,7 @@ class RunningBlend:
             raise InputError("A blend needs at least one candidate, got none")
         total, *parts = self.sums
         means = [(part / _spread(total, part)).to(self.dtype) for part in parts]
-        return means[0], means[1] if len(means) == 2 else None
+        return numbers(means[0]), means[1] if len(means) == 2 else None
 
 
 class Temperature(nn.Module):

@@ -18,7 +18,6 @@ from adacanon.core.prior import Prior
 from adacanon.core.pytree import (
     Tree,
     batch_size,
-    expand_over,
     flatten_leading,
     map_tensors,
     owners,
@@ -26,7 +25,15 @@ from adacanon.core.pytree import (
     take,
     tensors,
 )
-from adacanon.core.soft import RunningBlend, RunningSoftMaximum, effective_number, soft_maximum, soft_weights
+from adacanon.core.soft import (
+    RunningBlend,
+    RunningSoftMaximum,
+    effective_number,
+    numbers,
+    soft_maximum,
+    soft_weights,
+    weighted_sum,
+)
 from adacanon.errors import InputError
 
 if TYPE_CHECKING:
@@ -237,7 +244,9 @@ def _carried(landscape: Landscape, support: Support, outputs: Tensor) -> Carried
 
 def _blended(weights: Tensor, carried: Carried, kind: Kind) -> Carried:
     """The weighted mean over all candidates at once, from which gradients flow."""
-    return settled(carried.mapped(lambda part: (expand_over(weights.squeeze(2), part) * part).sum(0)), kind)
+    blend = carried.mapped(lambda part: weighted_sum(weights.squeeze(2), part))
+    numbers(blend.answers)
+    return settled(blend, kind)
 
 
 def _split(support: Support) -> Iterator[Support]:

@@ -96,7 +96,7 @@ def _from_arrays(path: Path, pictures: PictureOptions, clouds: CloudOptions, lim
         key, prefix = _arrays_of(source)
         count = _count(source, f"{prefix}labels")
         rows = drawn_rows(count, limit, seed)
-        labels = source.some_rows(f"{prefix}labels", "iu", (count,), rows.numpy()).astype(np.int64)
+        labels = _whole(path, source.some_rows(f"{prefix}labels", "iu", (count,), rows.numpy()))
         chosen = source.some_rows(key, "uf", _shape_of(source, key, count), rows.numpy())
         names = tuple(source.array("class_names", "U", (None,)).tolist()) if "class_names" in source else None
     if key.endswith("points"):
@@ -108,6 +108,13 @@ def _from_arrays(path: Path, pictures: PictureOptions, clouds: CloudOptions, lim
     order = f"class_names in {path.name}" if names else f"the labels in {path.name}, label k for output k"
     preparation = (*part, *drawn_note(count, len(rows)), *notes)
     return Labelled(inputs, torch.from_numpy(labels), names, order, preparation)
+
+
+def _whole(path: Path, labels: np.ndarray) -> np.ndarray:
+    """Labels of 64 bits with a sign; larger ones would become negative."""
+    if labels.dtype.kind == "u" and int(labels.max(initial=0)) > np.iinfo(np.int64).max:
+        raise DataError(f"{path}: expected labels that number the outputs of a network, got {labels.max()}")
+    return labels.astype(np.int64)
 
 
 def _arrays_of(source: Arrays) -> tuple[str, str]:

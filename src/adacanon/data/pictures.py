@@ -180,7 +180,9 @@ def _decoded(image: "Image", channels: int | None) -> tuple[np.ndarray, float]:
     """Pixels (height, width[, 3]), and the value of white among them."""
     if image.mode == "F":
         return np.array(image), 1.0
-    if image.mode.startswith("I"):  # 16 bits; some files have room for 32, whose white nobody knows
+    if image.mode == "I" and image.format == "TIFF":
+        raise ValueError("its whole numbers have 32 bits or a sign, and nobody can tell which value is white")
+    if image.mode.startswith("I"):  # 16 bits
         return np.array(image), WHITE[2]
     grey = image.mode in GREY if channels is None else channels == 1
     plain = image.convert("RGBA") if image.mode == "P" else image  # a palette may be transparent

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adacanon.arguments import whole_number
+from adacanon.arguments import MOST, whole_number
 from adacanon.core.family import Family, Fused, Searches
 from adacanon.core.pictures import Numbers
 from adacanon.core.pytree import Tree
@@ -73,7 +73,7 @@ class BandRotations(Family):
             raise UnknownNameError(f"Factors of band coefficients are {', '.join(FACTORS)}; got {self.factor!r}")
         several = isinstance(self.rows, tuple | list)
         each: Any = self.rows if several else (self.rows,)
-        rows = tuple(whole_number("BandRotations", "rows", row, least=1) for row in each)
+        rows = tuple(whole_number("BandRotations", "rows", row, least=1, most=MOST) for row in each)
         if several and len(rows) != self.partition.bands:
             raise InputError(
                 f"rows must be one number, or one for each of the {self.partition.bands} bands, got {self.rows}"

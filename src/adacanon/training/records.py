@@ -21,6 +21,8 @@ PACKAGE = Path(__file__).parents[1]
 def append_record(file: Path, record: Mapping[str, Any], *, once: str | None = None) -> bool:
     """Add one line and force it to the disk; processes that share a file wait for one another.
 
+    Where that fails the error quotes the record, so that nothing that was measured is lost.
+
     Args:
         once: a field that no two records may share. Nothing is added, and False returned, if another record has its
             value already.
@@ -48,8 +50,8 @@ def append_record(file: Path, record: Mapping[str, Any], *, once: str | None = N
             sync_folder(file.parent)  # a new file is lost with the power if its name was not forced to the disk
     except OSError as error:
         raise DataError(
-            f"A record could not be added to {file} ({error}). Hint: make room on the disk and run the same command "
-            "again; it goes on from the last checkpoint"
+            f"A record could not be added to {file} ({error}). It is {line.decode().rstrip()} Hint: make room on the "
+            "disk and run the same command again; it goes on from the last checkpoint, if there was room for one"
         ) from error
     return True
 
