@@ -150,5 +150,5 @@ class TestCommittedResults:
     @pytest.mark.parametrize("name", [name for name in TABLES if (RESULTS / f"{name}.jsonl").exists()])
     def test_every_committed_record_belongs_to_a_run_of_its_table(self, name: str) -> None:
         table = table_named(name, RESULTS)
-        keys = {run.key for preset in ("cpu", "paper") for run in table.runs(preset=preset)}
+        keys = {run.key for preset in table.presets for run in table.runs(preset=preset)}
         assert {record["key"] for record in read_records(RESULTS / f"{name}.jsonl")} <= keys

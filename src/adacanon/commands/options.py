@@ -9,7 +9,7 @@ from typing import Literal
 from adacanon.errors import InputError
 from adacanon.runs.runner import Failure
 
-Preset = Literal["cpu", "paper"]
+Preset = Literal["cpu", "paper", "full"]
 Place = Literal["local", "ray"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Precision = Literal["32", "bf16", "16"]

@@ -80,12 +80,16 @@ def known_to_start(file: Path, preset: str, where: Mapping[str, Any]) -> dict[st
 
 def _cells(table: str, rows: tuple[str, ...], columns: tuple[str, ...], preset: str, results: Path) -> list[Cell]:
     if table != ALL:
-        found = table_named(table, results)
+        found = table_named(table, results).in_preset(preset)
         named = {"rows": found.rows_named(names_of(rows)), "columns": found.columns_named(names_of(columns))}
         return cells_of(found, **named, preset=preset)
     if rows or columns:
         raise InputError("Rows and columns are those of one table, got them with the table all. Hint: name a table")
-    return [cell for name in TABLES for cell in cells_of(table_named(name, results), preset=preset)]
+    return [cell for name in TABLES if TABLES[name].has(preset) for cell in _of_table(name, preset, results)]
+
+
+def _of_table(name: str, preset: str, results: Path) -> list[Cell]:
+    return cells_of(table_named(name, results), preset=preset)
 
 
 def _text(

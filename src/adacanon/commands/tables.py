@@ -66,8 +66,9 @@ class Execute:
     splits: int | None = None
     """This many splits per cell instead of the table's own number."""
     preset: Preset | None = None
-    """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper. Some
-    tables have one preset only; ``adacanon list`` says which."""
+    """``cpu``, the default: sizes and epochs as they fit on a processor; ``paper``: those of the paper; ``full``, of
+    `modelnet` and `modelnet-z`: all of ModelNet40, for some rows, in days of a processor. Some tables have one preset
+    only; ``adacanon list`` says which."""
     jobs: int | None = None
     """Runs at a time, each in a process with one thread; one, or all that a cluster has room for."""
     executor: Place = "local"
@@ -115,7 +116,7 @@ class Execute:
             raise InputError("--most-memory and --most-seconds are for smoke runs. Hint: add --smoke")
         set_threads(self.threads)
         check_amount("--checkpoint-every", self.checkpoint_every, or_zero=True)
-        table, file = _table(self.table, self.results, self.precision)
+        table, file = _table(self.table, self.results, self.precision, self.preset)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         executor = _executor(self)
         set_threads(max(1, self.threads // self.devices))  # Fabric may have set others
@@ -242,7 +243,7 @@ class Report:
 
     def __call__(self) -> int:
         _check_folder(self.results)
-        table, file = _table(self.table, self.results, self.precision)
+        table, file = _table(self.table, self.results, self.precision, self.preset)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         if not file.exists():
             print(f"There are no records in {file}; see adacanon run --help", file=sys.stderr)
@@ -287,8 +288,8 @@ def _runs(
     )
 
 
-def _table(name: str, results: Path, precision: str) -> tuple[Table, Path]:
-    table = table_named(name, results).in_precision(precision)
+def _table(name: str, results: Path, precision: str, preset: Preset | None = None) -> tuple[Table, Path]:
+    table = table_named(name, results).in_preset(preset or "cpu").in_precision(precision)
     return table, _file(results, table)
 
 

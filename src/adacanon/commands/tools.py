@@ -18,10 +18,11 @@ from adacanon.runs.executors import Hardware, executor_named
 class Figure:
     """Draw a figure; a network that no run has left in the cache folder is trained first."""
 
-    name: tyro.conf.Positional[Literal["stability", "continuity", "chairs", "temperature"]]
-    """``stability`` and ``temperature`` are drawn from their records, the others from networks of ``modelnet``."""
+    name: tyro.conf.Positional[Literal["stability", "continuity", "chairs", "temperature", "learning-curve"]]
+    """``stability``, ``temperature`` and ``learning-curve`` are drawn from records, the others from networks of
+    ``modelnet``."""
     rows: tuple[str, ...] = ()
-    """Only these rows of ``continuity``, separated by spaces or commas."""
+    """Only these rows of ``continuity`` or ``learning-curve``, separated by spaces or commas."""
     preset: Preset = "cpu"
     """Whose runs are meant."""
     device: Device = "cpu"

@@ -8,6 +8,7 @@ from adacanon.experiments.clouds.continuity import CONTINUITY
 from adacanon.experiments.clouds.fast_clouds import FAST_CLOUDS
 from adacanon.experiments.clouds.held_out import HELD_OUT
 from adacanon.experiments.clouds.invariance import INVARIANCE
+from adacanon.experiments.clouds.learning_curve import LEARNING_CURVE
 from adacanon.experiments.clouds.modelnet import MODELNET, MODELNET_BACKBONES, MODELNET_Z
 from adacanon.experiments.clouds.shapenet import SHAPENET
 from adacanon.experiments.clouds.shapenet_held_out import SHAPENET_HELD_OUT
@@ -68,6 +69,7 @@ _CLOUDS = (
     HELD_OUT,
     TEMPERATURE_GRID,
     SHAPENET_HELD_OUT,
+    LEARNING_CURVE,
 )
 _IMAGES = (CIFAR, ROTATED_MNIST, SEGMENTATION, SEGMENTATION_TEMPERATURE)
 _MOLECULES = (QM9_TABLE, QM9_VALIDATION)

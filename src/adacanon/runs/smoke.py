@@ -105,6 +105,7 @@ def cells_of(
     """The first splits of rows and columns. Without columns, every row in its first column and every column with its
     first row: all networks and all data sets are there, and the time stays bearable.
     """
+    table = table.in_preset(preset)
     runs = table.runs(rows=rows, columns=columns, splits=1, preset=preset)
     runs = [run for run in runs if table.splits(table.row(run.row), run.column)]
     return [_cell(table, run, preset) for run in (runs if columns else _covering(runs))]

@@ -65,6 +65,7 @@ class Table:
         published: the figures that the paper prints.
         aliases: other names of columns, such as those of files.
         presets: the presets that differ; one name if the settings are the same for all.
+        variants: the table as it is in a preset that has rows or numbers of splits of its own.
         tuned: the columns that have studies, if not all.
         search_space: the hyperparameters of a row and their values, where they are chosen by a study.
         prepare: computes what the runs share, before the first of them.
@@ -89,6 +90,7 @@ class Table:
     published: Published = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     presets: tuple[str, ...] = ("cpu", "paper")
+    variants: Mapping[str, "Table"] = field(default_factory=dict)
     tuned: tuple[str, ...] = ()
     prepare: Preparation | None = None
     comparable: Callable[[Settings], bool] = lambda settings: True
@@ -119,11 +121,28 @@ class Table:
         """The table with what studies have chosen in a results folder; itself if it depends on no studies."""
         if self.choices is None:
             return self
-        return replace(self, settings=partial(self.settings, choices=read_choices(self.choices, results)))
+        variants = {preset: table.under(results) for preset, table in self.variants.items()}
+        settings = partial(self.settings, choices=read_choices(self.choices, results))
+        return replace(self, settings=settings, variants=variants)
+
+    def has(self, preset: str) -> bool:
+        """Whether there are runs in a preset; those of a table with one preset are the same in all."""
+        return len(self.presets) == 1 or preset in self.presets
+
+    def in_preset(self, preset: str) -> "Table":
+        """The table with the rows and splits of a preset."""
+        if not self.has(preset):
+            raise InputError(f"{self.name} has the presets {', '.join(self.presets)}; got {preset}")
+        if preset not in self.variants:
+            return self
+        return replace(self.variants[preset], published=self.published)
 
     def in_precision(self, precision: str) -> "Table":
         """The table in another precision, whose runs have keys of their own; itself for 32."""
-        return self if precision == "32" else replace(self, settings=partial(_mixed, self.settings, precision))
+        if precision == "32":
+            return self
+        variants = {preset: table.in_precision(precision) for preset, table in self.variants.items()}
+        return replace(self, settings=partial(_mixed, self.settings, precision), variants=variants)
 
     def runs(
         self,
@@ -136,6 +155,9 @@ class Table:
         """The runs of the chosen rows and columns, the first splits of all of them first."""
         if splits is not None and not 1 <= splits <= self.most_splits:
             raise InputError(f"{self.name} has splits 1 to {self.most_splits}, got {splits}")
+        table = self.in_preset(preset)
+        if table is not self:
+            return table.runs(rows=rows, columns=columns, splits=splits, preset=preset)
         return [
             Run.of(self.name, row.name, column, split, self.settings(row, column, preset))
             for column in columns or self.columns

@@ -91,6 +91,7 @@ class History:
         best_test: the largest test accuracy of any epoch; nothing is chosen by it, it is reported as what it is. Zero
             without a test part.
         weights: the parameters of the selected epoch.
+        curve: the figures after every epoch, where there is a validation part.
         seconds: time spent, over all calls.
 
     Example:
@@ -108,9 +109,11 @@ class History:
     best_test: float = 0.0
     weights: dict[str, Tensor] = field(default_factory=dict)
     seconds: float = 0.0
+    curve: list[dict[str, float]] = field(default_factory=list)
 
     def observe(self, now: dict[str, float], module: nn.Module) -> None:
         """Take in the validation and test figures after an epoch."""
+        self.curve.append(now)
         rank = (now["validation_accuracy"], -now["validation_loss"])
         if not self.selected or rank > (self.selected["validation_accuracy"], -self.selected["validation_loss"]):
             self.selected = now

@@ -7,10 +7,11 @@ from pathlib import Path
 from adacanon.errors import DataError, InputError
 from adacanon.experiments.clouds import chairs, continuity, modelnet
 from adacanon.experiments.clouds.continuity import CONTINUITY
+from adacanon.experiments.clouds.learning_curve import LEARNING_CURVE, course
 from adacanon.experiments.clouds.stability import AT_RANDOM, STABILITY, curve
 from adacanon.folders import cache_folder
-from adacanon.reports import continuity_figure, gallery, stability_figure
-from adacanon.runs.run import Run, checkpoint_of
+from adacanon.reports import continuity_figure, gallery, learning_curve_figure, stability_figure
+from adacanon.runs.run import Run, checkpoint_of, relevant
 from adacanon.runs.runner import summary_of
 from adacanon.training.checkpoint import remove_checkpoint
 from adacanon.training.hardware import Hardware
@@ -58,7 +59,23 @@ def draw_chairs(results: Path, preset: str, rows: tuple[str, ...], hardware: Har
     return {"chairs.png": gallery.draw(shown), "chairs.html": gallery.page(shown).encode()}
 
 
+def draw_learning_curve(results: Path, preset: str, rows: tuple[str, ...], hardware: Hardware) -> Files:
+    """From the records of `modelnet-curve`, which has one preset."""
+    runs = LEARNING_CURVE.runs(rows=LEARNING_CURVE.rows_named(rows), preset=preset)
+    records = relevant(runs, results / f"{LEARNING_CURVE.name}.jsonl")
+    if not records:
+        raise DataError(
+            f"There are no records of `{LEARNING_CURVE.name}` in {results}. Hint: adacanon run {LEARNING_CURVE.name}"
+        )
+    curves = {
+        row: {record["column"]: course(record) for record in records if record["row"] == row}
+        for row in LEARNING_CURVE.row_names
+    }
+    return {"learning-curve.png": learning_curve_figure.draw({row: of for row, of in curves.items() if of})}
+
+
 FIGURES: dict[str, Draw] = {
+    "learning-curve": draw_learning_curve,
     "stability": draw_stability,
     "continuity": draw_continuity,
     "chairs": draw_chairs,

@@ -55,4 +55,6 @@ HELD_OUT = replace(
     settings=settings,
     execute=execute,
     comparable=lambda options: False,
+    presets=("cpu", "paper"),
+    variants={},
 )

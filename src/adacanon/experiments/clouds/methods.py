@@ -1,12 +1,14 @@
 """The rows of the tables on clouds: a method around a backbone, or a network of its own."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from torch import nn
 
 from adacanon.baselines.clouds.learned_canonicalization import LearnedCanonicalization
 from adacanon.baselines.clouds.pca_frames import PCAAligned, PCAFrameAveraged
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNPointNet
+from adacanon.core.loss import LOSSES
 from adacanon.experiments.clouds.rotated_clouds import RotatedClouds, canonicalized, plain
 from adacanon.experiments.clouds.searches import KINDS, TWO_FORMS, searches, settings_of
 from adacanon.experiments.clouds.soft_clouds import SOFT, soft_learner
@@ -60,14 +62,24 @@ def rival_row(method: str, backbone: str) -> Row:
 
 
 def adaptive_row(backbone: str) -> Row:
-    """Adaptive canonicalization by the paper's rule, the maximum; in the preset `paper` with the paper's search too."""
-    kinds = {"paper": "random draws", "cpu": DEFAULT_SEARCHES[backbone]}
+    """Adaptive canonicalization by the paper's rule, the maximum; in the preset `paper` with the paper's search too, in
+    `full` with the paper's search in evaluation.
+    """
+    kinds = {"paper": "random draws", "cpu": DEFAULT_SEARCHES[backbone], "full": "calibrated draws on large views"}
     return searching_row(f"AC-{backbone} (paper)", backbone, kinds)
 
 
 def soft_row(backbone: str) -> Row:
     """Adaptive canonicalization by the rule that was chosen on shapes held out (`temperature`), in every preset."""
     return Row(f"AC-{backbone} (soft)", "soft", backbone, settings=SOFT)
+
+
+def default_row(backbone: str) -> Row:
+    """Adaptive canonicalization by the defaults of the library: its search in evaluation, the maximum, cross-entropy.
+    Training compares the same rotations on views and takes gradients at two forms.
+    """
+    row = searching_row(f"AC-{backbone} (default)", backbone, {"full": "calibrated anchors on large views"})
+    return replace(row, settings={"loss": "cross-entropy"})
 
 
 def all_frames_row(backbone: str) -> Row:
@@ -82,14 +94,13 @@ def random_draws_row(backbone: str) -> Row:
 
 
 def searching_row(name: str, backbone: str, search: Mapping[str, str], *, forms: bool = True) -> Row:
-    """An AC row with kinds of search by preset. In `cpu` it trains on two forms of a cloud, unless told to train on all
-    of them; clouds whose winners are remembered keep their poses.
+    """An AC row with kinds of search by preset. Other than in `paper` it trains on two forms of a cloud, unless told to
+    train on all of them; clouds whose winners are remembered keep their poses.
     """
     own = {preset: settings_of(kind) for preset, kind in search.items()}
-    if forms:
-        own["cpu"] |= TWO_FORMS
-    if KINDS[search["cpu"]].remembers:
-        own["cpu"] |= {"fixed": True}
+    for preset in own.keys() - {"paper"}:
+        own[preset] |= TWO_FORMS if forms else {}
+        own[preset] |= {"fixed": True} if KINDS[search[preset]].remembers else {}
     return Row(name, "AC", backbone, search=search, preset_settings=own)
 
 
@@ -105,7 +116,7 @@ has other neighbours."""
 
 
 def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Learner:
-    """A row bound to its data; all but the paper's AC are trained with cross-entropy."""
+    """A row bound to its data; all but AC rows that name no loss are trained with cross-entropy, those one-vs-rest."""
     if row.method == "VN":
         return plain(VECTOR_NEURONS[row.backbone](data.classes, options), data)
     network = BACKBONES[row.backbone](data.classes, options)
@@ -114,7 +125,9 @@ def build(row: Row, data: RotatedClouds, options: Settings, *, seed: int) -> Lea
     if row.method != "AC":
         return plain(WRAPPERS[row.method](network, options), data)
     evaluation, training = searches(options, samples=len(data.split.train))
-    return canonicalized(network, data, evaluation, training_search=training, forms=options.get("forms"), seed=seed)
+    loss = LOSSES[options.get("loss", "one-vs-rest")]
+    forms = options.get("forms")
+    return canonicalized(network, data, evaluation, training_search=training, forms=forms, loss=loss, seed=seed)
 
 
 def _levels(options: Settings) -> list[Balls]:

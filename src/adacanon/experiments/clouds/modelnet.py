@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from adacanon.experiments.clouds import full_size
 from adacanon.experiments.clouds.invariance_errors import invariance_errors, scored
 from adacanon.experiments.clouds.methods import (
     adaptive_row,
@@ -27,6 +28,8 @@ from adacanon.training.schedule import Schedule
 
 COMMON: dict[str, Settings] = {
     "paper": {"classes": 40, "points": 1024, "epochs": 250, "batch": 32, "k": 20, "weight_decay": 1e-4, "seed": 0},
+    "full": {"classes": 40, "points": 1024, "epochs": full_size.EPOCHS, "batch": 32, "k": 20, "weight_decay": 1e-4}
+    | {"seed": 0},
     "cpu": {"classes": 10, "points": 128, "batch": 32, "k": 10, "weight_decay": 1e-4, "seed": 0},
 }
 ADAM: Settings = {"learning_rate": 1e-3, "halved_every": 20}
@@ -40,6 +43,7 @@ BACKBONES: dict[str, dict[str, Settings]] = {
         "RSCNN": {**ADAM, "levels": [[512, 0.23, 48], [128, 0.32, 64]]},
         "DGCNN": {"learning_rate": 0.1, "cosine": True, "last_rate": 1e-3, "momentum": 0.9},
     },
+    "full": {"PointNet": FALLING},
     "cpu": {
         "DeepSet": {**FALLING, "epochs": 10},
         "PointNet": {**FALLING, "epochs": 12},
@@ -86,7 +90,7 @@ def execute(run: Run, control: TrainingControl) -> dict[str, float]:
 
 def row_of(run: Run) -> Row:
     """The record of a run's row; the tables that share their rows share the records."""
-    return row_named((*ROWS, *BACKBONE_ROWS), run.row)
+    return row_named((*ROWS, *BACKBONE_ROWS, *full_size.ROWS), run.row)
 
 
 def tested(run: Run, learner: Learner, data: RotatedClouds, history: History) -> dict[str, float]:
@@ -168,7 +172,9 @@ MODELNET = Table(
     execute=execute,
     extra_metrics=EXTRA_METRICS,
     comparable=lambda options: options["classes"] == 40,
+    presets=("cpu", "paper", "full"),
 )
+MODELNET = replace(MODELNET, variants={"full": full_size.variant(MODELNET, full_size.SPLITS)})
 
 MODELNET_Z = replace(
     MODELNET,
@@ -177,7 +183,9 @@ MODELNET_Z = replace(
     rows=Z_ROWS,
     splits=_z_splits,
     settings=z_settings,
+    variants={},
 )
+MODELNET_Z = replace(MODELNET_Z, variants={"full": full_size.variant(MODELNET_Z, full_size.Z_SPLITS)})
 
 MODELNET_BACKBONES = replace(
     MODELNET,
@@ -185,4 +193,6 @@ MODELNET_BACKBONES = replace(
     title="ModelNet, five backbones with and without adaptive canonicalization (paper: point cloud backbones)",
     rows=BACKBONE_ROWS,
     reuses="modelnet",
+    presets=("cpu", "paper"),
+    variants={},
 )

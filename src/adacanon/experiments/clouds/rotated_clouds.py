@@ -13,7 +13,7 @@ from adacanon.data.modelnet import ModelNet, load_modelnet
 from adacanon.points import Rotations
 from adacanon.points.rotations import Axis, rotations_about
 from adacanon.spaces import SO3, Circle
-from adacanon.training.learner import Learner, looked_up
+from adacanon.training.learner import Criterion, Learner, looked_up
 from adacanon.training.loop import DataSplit
 from adacanon.training.smoke import shortened
 
@@ -65,12 +65,13 @@ def canonicalized(
     *,
     training_search: Maximizer | None = None,
     forms: float | None = None,
+    loss: Criterion = one_vs_rest,
     seed: int = 0,
 ) -> Learner:
-    """A network under rotations, trained one-vs-rest."""
+    """A network under rotations, trained one-vs-rest unless another loss is named."""
     model = Canonicalized(network, Rotations(), search, training_search=training_search, seed=seed)
-    inputs, objective = looked_up(data.points), Objective(model, loss=one_vs_rest, forms=forms)
-    return Learner(model, data.labels, inputs, one_vs_rest, data.for_training, objective)
+    inputs, objective = looked_up(data.points), Objective(model, loss=loss, forms=forms)
+    return Learner(model, data.labels, inputs, loss, data.for_training, objective)
 
 
 def rotated_clouds(

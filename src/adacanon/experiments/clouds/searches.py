@@ -14,6 +14,7 @@ from adacanon.maximizers import (
     WithMemory,
     fast_training_searches,
 )
+from adacanon.maximizers.selection import CandidateSearch
 from adacanon.runs.run import Settings
 
 DRAWS: Settings = {"draws": 50}
@@ -21,6 +22,9 @@ COARSE: Settings = {**DRAWS, "size": 32, "contenders": 3, "keep": 2}
 LEARNING: Settings = {**COARSE, "slots": 4, "calibration": 4, "evaluation": 200}
 ANCHORS: Settings = {"anchors": 24}
 ANCHORS_ON_VIEWS: Settings = {**ANCHORS, "size": 32}
+LARGE_VIEWS: Settings = {"size": 128, "calibration": 4}
+"""Of clouds of 1,024 points."""
+
 CALIBRATED_ANCHORS: Settings = {**ANCHORS_ON_VIEWS, "calibration": 4}
 REMEMBERED_ANCHORS: Settings = {**ANCHORS, "subset": 6, "slots": 4}
 
@@ -65,12 +69,17 @@ def anchors(options: Settings, samples: int) -> Searches:
 
 def anchors_on_views(options: Settings, samples: int) -> Searches:
     """Principal axes in any order, in training on a view of some points."""
-    return _anchors_on_views(options, None)
+    return _on_views(AnchoredSearch(options["anchors"]), options, None)
 
 
 def calibrated_anchors(options: Settings, samples: int) -> Searches:
     """Principal axes in any order, in training on a view with calibrated scores."""
-    return _anchors_on_views(options, Calibration(options["calibration"]))
+    return _on_views(AnchoredSearch(options["anchors"]), options, Calibration(options["calibration"]))
+
+
+def calibrated_draws(options: Settings, samples: int) -> Searches:
+    """Random rotations, in training on a view with calibrated scores."""
+    return _on_views(RandomSearch(options["draws"]), options, Calibration(options["calibration"]))
 
 
 def remembered_anchors(options: Settings, samples: int) -> Searches:
@@ -79,8 +88,7 @@ def remembered_anchors(options: Settings, samples: int) -> Searches:
     return every, WithMemory(SubsetSearch(every, options["subset"]), samples, slots=options["slots"])
 
 
-def _anchors_on_views(options: Settings, calibration: Calibration | None) -> Searches:
-    every = AnchoredSearch(options["anchors"])
+def _on_views(every: CandidateSearch, options: Settings, calibration: Calibration | None) -> Searches:
     size = options["size"]
     return every, CoarseToFine(every, size, contenders=0, pilot=False, low_precision=False, calibration=calibration)
 
@@ -107,6 +115,8 @@ KINDS: dict[str, Kind] = {
     "anchors": Kind(anchors, ANCHORS),
     "anchors on views": Kind(anchors_on_views, ANCHORS_ON_VIEWS),
     "calibrated anchors": Kind(calibrated_anchors, CALIBRATED_ANCHORS),
+    "calibrated anchors on large views": Kind(calibrated_anchors, {**ANCHORS, **LARGE_VIEWS}),
+    "calibrated draws on large views": Kind(calibrated_draws, {**DRAWS, **LARGE_VIEWS}),
     "remembered anchors": Kind(remembered_anchors, REMEMBERED_ANCHORS, remembers=True),
 }
 
