@@ -135,7 +135,7 @@ def distil(
         ranker, lessons = lessons_of(
             full, map(part, loader), ranker, candidates=chosen, tell=lambda number: tell(number, max(done, number))
         )
-    if apart:
+    if validation is not None:
         seen, (_, unseen) = lessons, lessons_of(full, map(part, validation), ranker, begun=True)
     else:
         seen, unseen = [lesson for number, lesson in enumerate(lessons) if number % held_out], lessons[::held_out]
