@@ -25,7 +25,7 @@ from adacanon.training.schedule import Schedule
 
 ANGLES = 48
 EVERY = 4
-"""Of the training shapes, one in so many trains the network; the next one of each group is for settings."""
+"""Of the training samples, one in so many is for settings; the others train the network, and a ranker after it."""
 
 
 @dataclass(frozen=True)
@@ -58,33 +58,41 @@ def clouds_of(network: nn.Module, name: str, *, classes: int, stages: Sequence[t
     for number, (points, epochs, rate) in enumerate(stages, start=1):
         data = rotated_clouds(modelnet(classes, points), seed=0, fixed=True)
         split = _split(data.split)
-        settings = {"classes": classes, "stages": list(stages), "stage": number}
+        settings = {"classes": classes, "stages": list(stages), "stage": number, "for settings": EVERY}
         schedule = Schedule(epochs, 32, rate, cosine=True)
         _train(model, name, settings, schedule, data.points, data.labels, split)
     return Subject(model.eval(), data.points, data.labels, split, _turned)
 
 
-def digits(*, epochs: int = 1) -> Subject:
+def digits(*, epochs: int = 8) -> Subject:
     """A small network under 48 angles, trained on upright digits with 12 random angles."""
     data = mnist()
     train_images, test = (FAMILY.prepare(part.scaled()) for part in (data.train, data.test))
     images = torch.cat([train_images, randomly_rotated(test, torch.Generator().manual_seed(0))])
     labels = torch.cat([data.train.labels, data.test.labels])
     index, first = torch.arange(len(images)), len(train_images)
-    split = _split(DataSplit(index[:first], index[:0], index[first:]), every=2)
+    split = _split(DataSplit(index[:first], index[:0], index[first:]))
     model = Canonicalized(_seeded(lambda: SmallCNN(10)), FAMILY, GridSearch(ANGLES), training_search=RandomSearch(12))
-    _train(model, "AC-CNN", {"epochs": epochs}, Schedule(epochs, 64, 2e-3, cosine=True), images, labels, split)
+    _train(
+        model,
+        "AC-CNN",
+        {"epochs": epochs, "for settings": EVERY},
+        Schedule(epochs, 64, 2e-3, cosine=True),
+        images,
+        labels,
+        split,
+    )
     generator = torch.Generator().manual_seed(1)
     return Subject(model.eval(), images, labels, split, lambda some: randomly_rotated(some, generator))
 
 
-def pointnet(*, points: int = 1024, few: int = 256, epochs: int = 8, last: int = 1) -> Subject:
+def pointnet(*, points: int = 1024, few: int = 128, epochs: int = 12, last: int = 1) -> Subject:
     """PointNet of the published size on ModelNet40: most epochs on some of the points, the last one on all."""
     stages = ((few, epochs, 1e-3), (points, last, 3e-4))
     return clouds_of(_seeded(lambda: PointNet(40)), "AC-PointNet", classes=40, stages=stages)
 
 
-def dgcnn(*, points: int = 128, epochs: int = 3, k: int = 10) -> Subject:
+def dgcnn(*, points: int = 128, epochs: int = 4, k: int = 10) -> Subject:
     """DGCNN of the published size on ModelNet10."""
     network = _seeded(lambda: DGCNN(10, k=k))
     return clouds_of(network, "AC-DGCNN", classes=10, stages=((points, epochs, 1e-3),))
@@ -113,9 +121,9 @@ def _train(
         train(learner, nothing, schedule, generator=torch.Generator().manual_seed(0), control=control)
 
 
-def _split(whole: DataSplit, *, every: int = EVERY) -> DataSplit:
-    group = torch.arange(len(whole.train)) % every
-    return DataSplit(whole.train[group == 0], whole.train[group == 1], whole.test)
+def _split(whole: DataSplit) -> DataSplit:
+    for_settings = torch.arange(len(whole.train)) % EVERY == 1
+    return DataSplit(whole.train[~for_settings], whole.train[for_settings], whole.test)
 
 
 def _turned(clouds: Tensor) -> Tensor:

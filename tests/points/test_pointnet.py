@@ -267,3 +267,25 @@ def test_pieces_of_clouds_give_the_products_of_whole_clouds(rows: int, monkeypat
         *(torch.autograd.grad(out.square().sum(), (clouds, weight)) for out in (found, expected)), strict=True
     ):
         torch.testing.assert_close(gradient, other)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_rows_in_several_tensors_give_the_same_values_gradients_and_statistics(
+    monkeypatch: pytest.MonkeyPatch, masked: bool, training: bool
+) -> None:
+    def outcome(limit: int) -> list[torch.Tensor]:
+        monkeypatch.setattr("adacanon.points.pointnet.ROWS_BYTES", limit)
+        torch.manual_seed(0)
+        network = PointNet(4, widths=(8, 6, 12), head=(5,), dropout=0.0).double().train(training)
+        clouds = torch.randn(5, 9, 3, dtype=torch.float64, requires_grad=True)
+        mask = torch.arange(9) < torch.tensor([[9], [4], [7], [9], [1]]) if masked else None
+        scores = network(clouds, mask)
+        scores.square().sum().backward()
+        gradients = [clouds.grad, *(parameter.grad for parameter in network.parameters())]
+        return [scores.detach(), *gradients, *network.state_dict().values()]
+
+    whole = outcome(2**24)
+    for limit in (1, 2 * 9 * 8 * 8):  # one cloud at a time, two at a time
+        for found, expected in zip(outcome(limit), whole, strict=True):
+            torch.testing.assert_close(found, expected)

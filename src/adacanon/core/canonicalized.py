@@ -292,6 +292,7 @@ class Canonicalized(nn.Module):
                 chunk_size=self.chunk_size,
                 ids=ids,
                 learning=self.training,
+                temperature=None if self.temperature is None else self.temperature().detach(),
             )
             search = self.training_search or self.search if self.training else self.search
             try:

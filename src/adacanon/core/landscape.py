@@ -38,6 +38,7 @@ class Landscape:
         ids: names of the samples, for searches that remember.
         learning: whether searches may learn from this batch.
         numbers: of the forms in an automatic chunk_size.
+        temperature: of the soft maximum that is asked for; None for the maximum.
 
     Attributes:
         batch: number of inputs.
@@ -68,9 +69,10 @@ class Landscape:
         ids: Tensor | None = None,
         learning: bool = True,
         numbers: int = AUTOMATIC_CHUNK_NUMBERS,
+        temperature: Tensor | None = None,
     ) -> None:
         self.network, self.family, self.prior, self.g = network, family, prior, g
-        self.answers = answers
+        self.answers, self.temperature = answers, temperature
         self.ids, self.learning = ids, learning
         self.batch, self.device = batch_size(g), tensors(g)[0].device
         self.space: Space = family.space(g)

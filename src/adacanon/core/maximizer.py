@@ -45,11 +45,14 @@ class Support:
             Floating numbers are weights :math:`\\mu_i`; candidates of weight zero are not evaluated.
         values: estimates (count, batch, forms) in place of the network's values, for candidates about which the network
             is not asked; None if it is. They are constants: no gradient flows through them.
+        found: values (count, batch, forms) of the network, where the search has asked for them already. Without
+            gradients nobody asks again.
     """
 
     points: Tree
     counts: Tensor | None = None
     values: Tensor | None = None
+    found: Tensor | None = None
 
 
 class Maximizer(ABC):

@@ -175,8 +175,9 @@ def _in_blocks(temperature: Tensor, supports: Iterable[Support], landscape: Land
 
 def _ranks(landscape: Landscape, support: Support) -> Tensor:
     """Values (candidates, batch, forms); those of candidates of weight zero are zero, and not evaluated."""
-    if support.values is not None:
-        return support.values
+    known = support.values if support.found is None else support.found
+    if known is not None:
+        return known
     if not _weighted(support):
         return landscape(support.points)
     index = support.counts.nonzero(as_tuple=True)  # type: ignore[union-attr]
@@ -211,7 +212,9 @@ def _everything(
     prior = landscape.prior
     if not prior.shared:
         support, estimated = _asked(supports)
-        ranks = landscape.confidences(_plain_outputs(landscape, support))
+        ranks = support.found
+        if ranks is None:
+            ranks = landscape.confidences(_plain_outputs(landscape, support))
         every, counts = _completed(ranks, support, estimated)
         logits = prior.scores_of(soft_maximum(every, temperature, counts=counts))
         return support, ranks, estimated, prior(logits), Carried(logits)
@@ -289,11 +292,15 @@ def _joined(supports: Iterable[Support]) -> Support:
     """Candidates of a search in one block, all of them with estimated values or none."""
     blocks = list(supports)
     points = map_tensors(lambda *leaves: torch.cat(leaves), blocks[0].points, *(block.points for block in blocks[1:]))
-    values = [block.values for block in blocks if block.values is not None]
-    told = torch.cat(values) if values else None
-    if all(block.counts is None for block in blocks):
-        return Support(points, None, told)
-    return Support(points, torch.cat([_counts(block) for block in blocks]), told)
+    told, found = (_all_of([getattr(block, name) for block in blocks]) for name in ("values", "found"))
+    every = all(block.counts is None for block in blocks)
+    return Support(points, None if every else torch.cat([_counts(block) for block in blocks]), told, found)
+
+
+def _all_of(parts: list[Tensor | None]) -> Tensor | None:
+    """Parts one after the other, if all are there."""
+    known = [part for part in parts if part is not None]
+    return torch.cat(known) if len(known) == len(parts) else None
 
 
 def _counts(support: Support) -> Tensor:

@@ -39,6 +39,7 @@ def lessons_of(
     *,
     candidates: Callable[[int, int], Tensor | None] = lambda number, count: None,
     tell: Callable[[int], None] = lambda number: None,
+    begun: bool = False,
 ) -> tuple[Ranker, list[Lesson]]:
     """The search of a model on every batch, and the ranker that is to learn from it: the one given, or that of the
     family. Its cost is counted on the first batch.
@@ -47,6 +48,7 @@ def lessons_of(
         candidates: from the number of a batch and that of candidates to the indices of those that the network is asked
             about; None stands for all.
         tell: called with the number of batches that are done.
+        begun: whether there have been other batches, on the first of which the cost was counted.
     """
     lessons: list[Lesson] = []
     for number, batch in enumerate(batches):
@@ -57,7 +59,7 @@ def lessons_of(
             if chosen is not None:
                 points = take(points, chosen.to(landscape.device))
             values = landscape(points)
-            if ranker is None or not lessons:
+            if ranker is None or not (lessons or begun):
                 ranker = _chosen(ranker, model, g, values.shape[2])
                 ranker.cost.fill_(_relative_cost(ranker, landscape, points))
             view = landscape.g if ranker.size is None else landscape.view(ranker.size)

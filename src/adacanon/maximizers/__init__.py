@@ -8,6 +8,7 @@ from adacanon.maximizers.fast_training import fast_training_searches
 from adacanon.maximizers.grid import GridSearch
 from adacanon.maximizers.random_search import RandomSearch
 from adacanon.maximizers.ranker import Ranker, view_ranker
+from adacanon.maximizers.ranker_errors import RankerErrors
 from adacanon.maximizers.restarts import Restarts
 from adacanon.maximizers.sample_and_refine import SampleAndRefine
 from adacanon.maximizers.stages import ClimbStage, CompareStage, Stage
@@ -25,6 +26,7 @@ __all__ = [
     "GridSearch",
     "RandomSearch",
     "Ranker",
+    "RankerErrors",
     "Restarts",
     "SampleAndRefine",
     "Stage",

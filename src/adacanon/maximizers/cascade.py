@@ -12,6 +12,7 @@ from adacanon.core.maximizer import Maximizer, SearchResult, Support
 from adacanon.core.pytree import Tree, batch_size, map_tensors, take
 from adacanon.errors import InputError, ShapeError
 from adacanon.maximizers.anchored import AnchoredSearch
+from adacanon.maximizers.asking import Answers, ask_until_settled
 from adacanon.maximizers.finalists import best_shared
 from adacanon.maximizers.ranker import Ranker, check_ranker
 from adacanon.maximizers.selection import CandidateSearch
@@ -70,28 +71,43 @@ class Cascade(Maximizer):
 
     def maximize(self, landscape: Landscape, *, generator: torch.Generator) -> SearchResult:
         points = every_candidate(self.search, landscape, generator)
-        if batch_size(points) > self.finalists:
-            estimates = self.ranker.estimates(landscape, points)
-            points = taken(points, ordered(estimates)[: self.finalists].sort(0).values)
+        if self.ranker.errors.settles:
+            found = best_known(points, self._asked(landscape, points, None))
+        elif batch_size(points) <= self.finalists:
             found = best_shared(landscape, points)
-            self._check_outputs(estimates, landscape)
         else:
-            found = best_shared(landscape, points)
+            estimates = self.ranker.estimates(landscape, points)
+            found = best_shared(landscape, taken(points, ordered(estimates)[: self.finalists].sort(0).values))
+            self._check_outputs(estimates, landscape)
         self.learn(landscape, found)
         return found
 
     def support(self, landscape: Landscape, *, generator: torch.Generator) -> Iterator[Support]:
         """The finalists, and with a form per class the others by their estimates."""
         points = every_candidate(self.search, landscape, generator)
-        if batch_size(points) <= self.finalists:
+        shared = landscape.prior.shared
+        if self.ranker.errors.settles and not shared and self.ranker.outputs > 1:  # else nothing could be overtaken
+            yield from supports_of(points, self._asked(landscape, points, landscape.temperature))
+        elif batch_size(points) <= self.finalists:
             yield Support(points)
-            return
+        else:
+            estimates = self.ranker.estimates(landscape, points)
+            first, others = ordered(estimates).tensor_split([self.finalists])
+            yield Support(taken(points, first))
+            if not shared:
+                self._check_outputs(estimates, landscape)
+                yield Support(taken(points, others), values=taken(estimates, others))
+
+    def _asked(self, landscape: Landscape, points: Tree, temperature: Tensor | None) -> Answers:
+        """The network's values of so many candidates of every input as it takes."""
         estimates = self.ranker.estimates(landscape, points)
-        first, others = ordered(estimates).tensor_split([self.finalists])
-        yield Support(taken(points, first))
-        if not landscape.prior.shared:
+
+        def ask(candidate: Tensor, owner: Tensor) -> Tensor:
+            values = landscape.scores(take(points, candidate, owner), owner)
             self._check_outputs(estimates, landscape)
-            yield Support(taken(points, others), values=taken(estimates, others))
+            return values
+
+        return ask_until_settled(estimates, ask, self.ranker.errors, most=self.finalists, temperature=temperature)
 
     def learn(self, landscape: Landscape, found: SearchResult) -> None:
         self.search.learn(landscape, found)
@@ -114,6 +130,30 @@ class Cascade(Maximizer):
                 f"The ranker estimates {estimates.shape[2]} values per candidate, the network gives {landscape.forms}. "
                 f"Hint: a ranker with outputs={landscape.forms}"
             )
+
+
+def best_known(points: Tree, answers: Answers) -> SearchResult:
+    """The best of the candidates that the network has seen, for every input and form."""
+    value, index = answers.values.masked_fill(~answers.known.unsqueeze(2), -torch.inf).max(0)
+    sample = torch.arange(len(value), device=value.device).unsqueeze(1)
+    return SearchResult(take(points, index, sample), value, exact=True)
+
+
+def supports_of(points: Tree, answers: Answers) -> Iterator[Support]:
+    """The candidates that the network has seen, and the others by their estimates. Inputs differ in the number of both:
+    candidates in the wrong block have weight zero.
+    """
+    order = (~answers.known).int().argsort(dim=0, stable=True)
+    seen = answers.known.sum(0)
+    asked, estimated = order[: int(seen.max())], order[int(seen.min()) :]
+    yield Support(taken(points, asked), _is(answers.known, asked), found=taken(answers.values, asked))
+    if len(estimated):
+        yield Support(taken(points, estimated), _is(~answers.known, estimated), values=taken(answers.values, estimated))
+
+
+def _is(condition: Tensor, index: Tensor) -> Tensor:
+    """Weights (n, batch) of rows ``index`` of a condition (candidates, batch)."""
+    return taken(condition, index).to(torch.get_default_dtype())
 
 
 def every_candidate(search: CandidateSearch, landscape: Landscape, generator: torch.Generator) -> Tree:

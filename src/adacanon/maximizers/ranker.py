@@ -12,6 +12,7 @@ from adacanon.core.evaluation_mode import in_evaluation_mode
 from adacanon.core.landscape import Landscape
 from adacanon.core.pytree import Tree
 from adacanon.errors import InputError, ShapeError
+from adacanon.maximizers.ranker_errors import RankerErrors
 
 
 class Ranker(nn.Module):
@@ -19,7 +20,8 @@ class Ranker(nn.Module):
     :math:`v_d(u) = h_d(f_d(\kappa_u(g)))`, with a light network r on coarse views c(g).
 
     Because a view moves with its input, the estimate of an anchored candidate does not depend on the pose of the input.
-    Numbers :math:`m_d` and :math:`s_d` are mean and spread of the values that it has learned from.
+    Numbers :math:`m_d` and :math:`s_d` are mean and spread of the values that it has learned from; ``errors`` says how
+    far it is off.
 
     Families make one of their own (:meth:`~adacanon.core.family.Family.ranker`), :func:`~adacanon.distil` trains it,
     and it is saved with the model.
@@ -55,6 +57,7 @@ class Ranker(nn.Module):
         self.size = None if size is None else whole_number("Ranker", "size", size, least=1)
         self.scaled = scaled
         device = next((parameter.device for parameter in network.parameters()), None)
+        self.errors = RankerErrors(self.outputs).to(device)
         self.register_buffer("mean", torch.zeros(self.outputs, device=device))
         self.register_buffer("spread", torch.ones(self.outputs, device=device))
         self.register_buffer("cost", torch.tensor(real_number("Ranker", "cost", cost, least=0), device=device))

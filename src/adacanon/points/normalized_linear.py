@@ -1,5 +1,7 @@
 """A linear layer and its batch normalization as one linear map."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -45,8 +47,17 @@ class NormalizedLinear(nn.Module):
             return self.norm(self.linear(rows))
         return functional.linear(rows, *self.folded(rows))
 
-    def folded(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """:math:`W'` (outputs, inputs) and :math:`b'` (outputs,); in training, updates the running statistics."""
+    def of_parts(self, parts: Sequence[Tensor]) -> list[Tensor]:
+        """The same of rows that are kept in several parts, with common statistics."""
+        if len(parts) == 1:
+            return [self(parts[0])]
+        weight, bias = self.folded(*parts)
+        return [functional.linear(rows, weight, bias) for rows in parts]
+
+    def folded(self, *parts: Tensor) -> tuple[Tensor, Tensor]:
+        """:math:`W'` (outputs, inputs) and :math:`b'` (outputs,) for rows in one part or several; in training, updates
+        the running statistics.
+        """
         weight, norm = self.linear.weight, self.norm
         if norm is None:
             return weight, self.linear.bias
@@ -55,17 +66,17 @@ class NormalizedLinear(nn.Module):
                 f"NormalizedLinear folds BatchNorm1d, got {type(norm).__name__}. "
                 "Hint: its statistics are per process, do not convert it to SyncBatchNorm"
             )
-        with torch.autocast(rows.device.type, enabled=False):
-            mean, variance = self._of_batch(rows, norm) if norm.training else running_statistics(norm)
+        with torch.autocast(weight.device.type, enabled=False):
+            mean, variance = self._of_batch(parts, norm) if norm.training else running_statistics(norm)
             scale = norm.weight * (variance + norm.eps).rsqrt()
             return weight * scale[:, None], norm.bias - mean * scale
 
-    def _of_batch(self, rows: Tensor, norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+    def _of_batch(self, parts: Sequence[Tensor], norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
         """Mean and variance of the products over the rows of a batch."""
         weight = self.linear.weight
-        centre, covariance = moments(rows.to(weight.dtype))
+        centre, covariance = moments(*(rows.to(weight.dtype) for rows in parts))
         mean, variance = weight @ centre, ((weight @ covariance) * weight).sum(1).clamp(min=0)
-        track(norm, mean.detach(), variance.detach(), len(rows))
+        track(norm, mean.detach(), variance.detach(), sum(len(rows) for rows in parts))
         return mean, variance
 
 
