@@ -144,6 +144,7 @@ def spectral(bases: str, fold: FairFold, options: Settings, seed: int) -> Learne
         frame=options["frame"],
         hidden=options["hidden"],
         dropout=options["dropout"],
+        temperature=options.get("temperature", 0.0),
         seed=seed,
     )
     return _learner(network, fold, _framed(fold, frames))
@@ -178,6 +179,7 @@ def _learner(network: nn.Module, fold: FairFold, inputs: Inputs) -> Learner:
 
 CONTROLS = {
     "A-NLSF": "search",
+    "A-NLSF (soft)": "search",
     "A-NLSF (no search)": "canonical",
     "A-NLSF (random bases)": "random",
     "A-NLSF (mean over bases)": "mean",
@@ -203,5 +205,6 @@ OWN_SETTINGS: dict[str, Settings] = {
     "OAP+GIN": {"encodings": 8},
     "FA+GIN": {"encodings": 8, "drawn": 2, "averaged": 16},
     **dict.fromkeys(CONTROLS, _SPECTRAL),
+    "A-NLSF (soft)": {**_SPECTRAL, "temperature": 1.0},
 }
 """What a method has beside width, depth and what the grid holds."""

@@ -22,6 +22,9 @@ from adacanon.maximizers.random_search import RandomSearch
 
 BASES = ("search", "canonical", "random", "mean", "gram")
 
+FEW_DRAWS = 8
+"""Under a soft maximum, which takes gradients through all of them."""
+
 
 class SpectralReadout(nn.Module):
     r"""Scores :math:`f(W_1^\top H U_1, \dots)` of the coefficients of learned node features H in frames W of the bands,
@@ -36,6 +39,7 @@ class SpectralReadout(nn.Module):
             over 32 draws in both; "gram", the Gram matrices of the coefficients in place of the coefficients.
         features: channels of H.
         frame: columns of W in every band.
+        temperature: of "search": above zero, a soft maximum over a few drawn bases, without refinement.
 
     Shape:
         x (nodes, channels), edge_index (2, edges), graph (nodes,), basis (nodes, bands, frame), sizes and ranks
@@ -54,6 +58,7 @@ class SpectralReadout(nn.Module):
         hidden: int = 128,
         layers: int = 2,
         dropout: float = 0.0,
+        temperature: float = 0.0,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -70,7 +75,14 @@ class SpectralReadout(nn.Module):
             dropout=dropout,
             invariants=bands * (features + 1) + features,
         )
-        self.readout = network if bases in ("canonical", "gram") else _canonicalized(network, family, bases, seed)
+        self.readout: nn.Module = network
+        if bases == "search" and temperature == 0:
+            self.readout = _maximum(network, family, seed)
+        elif bases == "search":
+            self.readout = _over_draws(network, family, FEW_DRAWS, temperature, seed)
+        elif bases in ("random", "mean"):
+            drawn = 1 if bases == "random" else DRAWS
+            self.readout = _over_draws(network, family, DRAWS, torch.inf, seed, in_training=drawn)
 
     def forward(
         self, x: Tensor, edge_index: Tensor, graph: Tensor, basis: Tensor, sizes: Tensor, ranks: Tensor
@@ -93,25 +105,37 @@ def _read(family: BandRotations, bases: str, features: int, frame: int) -> tuple
     return bands * frame if bases == "canonical" else sum(family.rows_per_band), features
 
 
-def _canonicalized(network: SpectralMLP, family: BandRotations, bases: str, seed: int) -> Canonicalized:
-    if bases == "search":
-        return Canonicalized(
-            network,
-            family,
-            band_search(),
-            training_search=band_search(low_precision=True),
-            chunk_size=PAIRS_PER_CHUNK,
-            resample_every=SHARED_DRAWS,
-            seed=seed,
-        )
+def _maximum(network: SpectralMLP, family: BandRotations, seed: int) -> Canonicalized:
+    """The bases of the largest score of every class, by the search of all graph models."""
     return Canonicalized(
         network,
         family,
-        RandomSearch(DRAWS),
-        training_search=RandomSearch(1 if bases == "random" else DRAWS),
-        temperature=torch.inf,
+        band_search(),
+        training_search=band_search(low_precision=True),
         chunk_size=PAIRS_PER_CHUNK,
-        resample_every=1 if bases == "random" else SHARED_DRAWS,
+        resample_every=SHARED_DRAWS,
+        seed=seed,
+    )
+
+
+def _over_draws(
+    network: SpectralMLP,
+    family: BandRotations,
+    draws: int,
+    temperature: float,
+    seed: int,
+    *,
+    in_training: int | None = None,
+) -> Canonicalized:
+    """A soft maximum, or the mean, over drawn bases; a single one in training is drawn anew at every step."""
+    return Canonicalized(
+        network,
+        family,
+        RandomSearch(draws),
+        training_search=RandomSearch(in_training or draws),
+        temperature=temperature,
+        chunk_size=PAIRS_PER_CHUNK,
+        resample_every=1 if in_training == 1 else SHARED_DRAWS,
         seed=seed,
     )
 
