@@ -79,3 +79,10 @@ def test_a_study_that_is_stopped_leaves_no_claims(tmp_path: Path, monkeypatch: p
         tuning.tune(table, ("A",), ("accuracy",), tmp_path / "tiny-tuning.jsonl", executor=ThisProcess(), trials=2)
     assert not (tmp_path / "claims").exists(), stopped  # what was raised still knows the frames in which it was
     assert len([json.loads(line) for line in (tmp_path / "tiny-tuning.jsonl").read_text().splitlines()]) == 1
+
+
+def test_a_report_that_cannot_be_written_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with without_privileges():
+        assert main(["report", "tiny", "--results", str(folder), "--output", str(folder / "tiny.html")]) == 2
+    assert capsys.readouterr().err.startswith(f"DataError: Reports cannot be written to {folder}/tiny.html (Permission")
+    assert list(folder.iterdir()) == []

@@ -1,6 +1,11 @@
 """What a training is computed on: what this machine does not have is refused before anything is trained."""
 
+import os
+import signal
+import socket
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -167,3 +172,30 @@ class TestPlacement:
 
 def test_engines_are_made_once_in_a_process() -> None:
     assert engine_of(Hardware()) is engine_of(Hardware())
+
+
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_a_machine_that_waits_for_others_says_so_and_can_be_stopped(request_to_end: signal.Signals) -> None:
+    """torch waits for half an hour, and looks at no signal meanwhile."""
+    pytest.importorskip("lightning.fabric")
+    words = "from adacanon.training.engine import engine_of; from adacanon.training.hardware import Hardware"
+    end = "import signal; signal.signal(signal.SIGTERM, lambda *_: None); engine_of(Hardware(nodes=2))"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "NODE_RANK": "0"}
+    path = os.pathsep.join(part for part in sys.path if part)
+    program = subprocess.Popen(
+        [sys.executable, "-c", f"{words}; {end}"],
+        env={**os.environ, **place, "PYTHONPATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert program.stderr is not None
+        while "Waiting for 2 machines" not in (line := program.stderr.readline()):
+            assert line, "it has ended"
+        time.sleep(2)  # for torch to begin its wait
+        program.send_signal(request_to_end)
+        assert program.wait(20) == -request_to_end
+    finally:
+        program.kill()
+        program.communicate()

@@ -30,6 +30,7 @@ from adacanon.reports.render import to_html, to_markdown
 from adacanon.reports.summary import Summary
 from adacanon.reports.terminal import Progress, show_comparison, show_data_sets, show_progress, show_summary
 from adacanon.runs.executors import Executor, Hardware, check_jobs, executor_named, follow, is_follower
+from adacanon.runs.room import check_room
 from adacanon.runs.run import Run
 from adacanon.runs.runner import comparison_of, run_missing, summary_of
 from adacanon.runs.table import Table, records_by_row
@@ -243,6 +244,8 @@ class Report:
 
     def __call__(self) -> int:
         _check_folder(self.results)
+        if self.output is not None:
+            check_room("Reports", self.output, option="--output")
         table, file = _table(self.table, self.results, self.precision, self.preset)
         runs = _runs(table, self.rows, self.columns, self.splits, self.preset)
         if not file.exists():

@@ -4,6 +4,10 @@ Fabric places modules, scales and reduces gradients, and starts processes. It is
 """
 
 import logging
+import os
+import signal
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -68,7 +72,8 @@ class FabricEngine:
         if kind == "cuda":  # 32 means 32: convolutions would otherwise be computed in 19 bits
             torch.backends.cudnn.allow_tf32 = False
         if several:
-            self.fabric.launch()
+            with _waiting_for_machines(hardware.nodes):
+                self.fabric.launch()
         self.device: torch.device = self.fabric.device
         self.rank, self.world = self.fabric.global_rank, self.fabric.world_size
         self.main = self.rank == 0
@@ -201,6 +206,26 @@ def _others() -> Iterator[None]:
             f"Another process of the training has ended ({str(error).splitlines()[0]}). "
             "Hint: the same command goes on from the last checkpoint"
         ) from error
+
+
+@contextmanager
+def _waiting_for_machines(nodes: int) -> Iterator[None]:
+    """Around the meeting of several machines, in which torch waits half an hour and looks at no signal: requests to end
+    are answered by the system.
+    """
+    if nodes == 1 or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    address = ":".join(
+        os.environ.get(name, none) for name, none in (("MASTER_ADDR", "this machine"), ("MASTER_PORT", ""))
+    )
+    print(f"Waiting for {nodes} machines with the same command, at {address.rstrip(':')}", file=sys.stderr, flush=True)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wrapper_options() -> dict[str, bool]:
