@@ -66,9 +66,9 @@ def mutant_at(source: str, place: int) -> Mutant:
     tree = ast.parse(source)
     scopes = dict(_scopes(tree, "", False))
     node, way = [(node, way) for node in _places(tree) for way in range(_ways(node))][place]
-    before = ast.unparse(node)
+    before = _words(node)
     _change(node, way)
-    words = f"{before} -> {ast.unparse(node)}"
+    words = f"{before} -> {_words(node)}"
     return Mutant(getattr(node, "lineno", 0), words, ast.fix_missing_locations(tree), scopes[node])
 
 
@@ -128,6 +128,10 @@ def _change(node: ast.AST, way: int) -> None:
             node.operand = ast.UnaryOp(ast.Not(), node.operand)
     elif isinstance(node, ast.Constant):
         node.value = not node.value if isinstance(node.value, bool) else node.value + 1  # type: ignore[operator]
+
+
+def _words(node: ast.AST) -> str:
+    return f"if {ast.unparse(node.test)}" if isinstance(node, ast.If) else ast.unparse(node)
 
 
 def _is_text(node: ast.AST) -> bool:
