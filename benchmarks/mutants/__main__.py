@@ -120,10 +120,10 @@ def by_hand(options: Options, survivors: list[dict[str, str]]) -> Row:
 
 
 def drawn(file: str, options: Options) -> dict[int, Mutant]:
-    """Some mutants of a file, by their places among all."""
+    """Some mutants of a file, by their places among all; more of them begin with the same ones."""
     source = (ROOT / "src" / file).read_text(encoding="utf-8")
     count = count_of(source)
-    places = random.Random(f"{options.seed}/{file}").sample(range(count), k=min(options.each, count))
+    places = random.Random(f"{options.seed}/{file}").sample(range(count), k=count)[: options.each]
     return {place: mutant_at(source, place) for place in places}
 
 

@@ -167,3 +167,36 @@ def test_emulated_sixteen_bits_are_not_used(supported: bool, monkeypatch: pytest
 
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", asked)
     assert reduced_precision("cuda") == (torch.bfloat16 if supported else None)
+
+
+def test_a_search_for_training_is_shown() -> None:
+    plain = Canonicalized(cloud_network(), Rotations(), RandomSearch(2))
+    other = Canonicalized(cloud_network(), Rotations(), RandomSearch(2), training_search=RandomSearch(7))
+    assert "training_search" not in repr(plain)
+    assert "training_search=RandomSearch(candidates=7)" in repr(other)
+
+
+@pytest.mark.parametrize(("seed", "fits"), [(2**63 - 1, True), (-(2**63), True), (2**63, False), (-(2**63) - 1, False)])
+def test_seeds_have_sixty_four_bits_with_a_sign(seed: int, fits: bool) -> None:
+    """They are kept in a buffer of this type."""
+    if fits:
+        assert int(Canonicalized(cloud_network(), Rotations(), seed=seed).seed) == seed
+    else:
+        with pytest.raises(InputError, match=r"expects (a seed of 64 bits|seed to be at most)"):
+            Canonicalized(cloud_network(), Rotations(), seed=seed)
+
+
+@pytest.mark.parametrize("place", [0, 5])
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_numbers_that_are_none_are_counted_and_placed(value: float, place: int) -> None:
+    x = clouds(6)
+    x[place, 1, 2] = value
+    with pytest.raises(InputError, match=f"holds 1 NaN or infinite values, the first in sample {place}"):
+        Canonicalized(cloud_network(), Rotations(), RandomSearch(2))(x)
+
+
+def test_large_numbers_whose_sum_overflows_are_finite() -> None:
+    x = torch.full((2, 4, 3), 3e38)
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 2)).requires_grad_(False)
+    network[1].weight.fill_(1e-38)
+    assert Canonicalized(network, Mirror(), RandomSearch(2)).eval().prepare(x) is not None
