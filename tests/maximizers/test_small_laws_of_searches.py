@@ -37,6 +37,8 @@ def test_merged_calibrations_have_seen_what_the_busiest_has_seen(gains: tuple[in
     """Beyond what all of them knew before."""
     before = Calibration()
     before.moments, before.batches = torch.ones(4, 2), torch.tensor(7)
+    before._common = torch.tensor(4)
+    assert int(before.learned()[1]) == 3
     before._common = before.batches
     before.merge([(torch.full((4, 2), float(gain)), torch.tensor(gain)) for gain in gains])
     assert before.batches.tolist() == [7 + max(gains)] * 2
