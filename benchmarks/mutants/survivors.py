@@ -3,6 +3,7 @@
 SAME = "the same numbers: "
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("adacanon/core/answers.py", "settled", "1.0 -> 2.0"): SAME + "where nothing is known the answer is zero",
+    ("adacanon/core/evaluation.py", "FusedEvaluation.with_gradient", "1 -> 2"): SAME + "only the size of blocks",
     ("adacanon/core/hardest.py", "hardest", "rest > 0 -> rest >= 0"): SAME + "the zero largest are none",
     (
         "adacanon/core/polar.py",

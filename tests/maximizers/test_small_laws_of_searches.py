@@ -6,11 +6,23 @@ import pytest
 import torch
 from torch import Tensor
 
-from adacanon import Canonicalized, GridSearch, RandomSearch, Restarts, SampleAndRefine, WeightedAnchors, WithMemory
+from adacanon import (
+    Canonicalized,
+    Cascade,
+    CoarseToFine,
+    GridSearch,
+    RandomSearch,
+    Restarts,
+    SampleAndRefine,
+    WeightedAnchors,
+    WithMemory,
+    fast_training_searches,
+)
+from adacanon.core.evaluation import slopes
 from adacanon.core.landscape import Landscape
 from adacanon.core.maximizer import SearchResult
-from adacanon.errors import InputError
-from adacanon.maximizers import Calibration
+from adacanon.errors import InputError, ScoreError
+from adacanon.maximizers import Calibration, Ranker
 from adacanon.maximizers.finalists import first_of_their_kind
 from adacanon.maximizers.ranker import spread_of
 from adacanon.maximizers.selection import better
@@ -108,3 +120,56 @@ def test_an_anchor_without_weight_never_wins() -> None:
     both, alone = model.canonicalize(torch.stack([box, cube])), model.canonicalize(box[None])
     torch.testing.assert_close(both.scores[:1], alone.scores)
     assert both.scores.isfinite().all()
+
+
+@pytest.mark.parametrize(("budget", "finalists", "candidates"), [(1, 1, 1), (4, 2, 8), (9, 4, 20), (30, 5, 100)])
+def test_a_cascade_gives_half_of_its_budget_to_finalists(budget: float, finalists: int, candidates: int) -> None:
+    """The rest goes to candidates, four of which cost one evaluation."""
+    search = Cascade(GridSearch(1000), Ranker(torch.nn.Flatten(), 3, cost=0.25), finalists=5)
+    model = Canonicalized(cloud_network(), Rotations(), RandomSearch(2))
+    with model.searching(clouds(), None, None) as (_, landscape):
+        found = search.with_budget(budget, landscape)
+    assert isinstance(found.search, GridSearch)
+    assert (found.finalists, found.search.candidates) == (finalists, candidates)
+
+
+@pytest.mark.parametrize(("given", "count", "expected"), [(None, 5, 5), (9, 5, 5), (3, 5, 3)])
+def test_a_covering_set_is_limited_and_never_enlarged(given: int | None, count: int, expected: int) -> None:
+    assert GridSearch(given).limited(count).candidates == expected
+
+
+def test_the_training_search_of_a_fast_training_looks_at_remembered_and_drawn_candidates_alone() -> None:
+    """No contenders, and no pilot."""
+    _, training = fast_training_searches(samples=9)
+    assert isinstance(training, CoarseToFine)
+    assert (training.contenders, training.pilot) == (0, False)
+
+
+@pytest.mark.parametrize(("scaled", "steps", "changes"), [(False, 0, True), (True, 0, False), (False, 1, False)])
+def test_a_ranker_is_scaled_once(scaled: bool, steps: int, changes: bool) -> None:
+    """Neither one whose values have the right size already, nor one that has learned."""
+    ranker = Ranker(torch.nn.Flatten(), 2, scaled=scaled)
+    ranker.steps.fill_(steps)
+    ranker.set_scale(torch.tensor([[1.0, 2.0], [3.0, 6.0]]))
+    assert (ranker.mean.tolist() == [2, 4]) == changes
+    assert (ranker.spread.tolist() == [1, 2]) == changes
+
+
+@pytest.mark.parametrize("sample", [0, 2])
+def test_the_sample_for_which_a_network_gave_nan_is_named(sample: int) -> None:
+    plain = cloud_network()
+
+    class Broken(torch.nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            scores: Tensor = plain(x)
+            return scores.masked_fill((x.norm(dim=-1).amax(1) > 50).unsqueeze(1), torch.nan)
+
+    x = clouds()
+    x[sample, 0] = 100.0
+    with pytest.raises(ScoreError, match=f"NaN for a candidate of sample {sample} "):
+        Canonicalized(Broken(), Rotations(), RandomSearch(2)).eval()(x)
+
+
+def test_values_that_do_not_depend_on_a_part_of_the_point_have_no_slope_by_it() -> None:
+    value, gradient = slopes((torch.tensor([2.0]), torch.tensor([5.0])), lambda u: u[0] ** 2)
+    assert (value.item(), gradient[0].item(), gradient[1].item()) == (4.0, 4.0, 0.0)
