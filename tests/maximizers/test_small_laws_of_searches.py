@@ -26,6 +26,7 @@ from adacanon.maximizers import Calibration, Ranker
 from adacanon.maximizers.finalists import first_of_their_kind
 from adacanon.maximizers.ranker import spread_of
 from adacanon.maximizers.selection import better
+from adacanon.maximizers.with_memory import Memory
 from adacanon.points import Rotations
 from cases.networks import Mirror, cloud_network, clouds
 
@@ -173,3 +174,16 @@ def test_the_sample_for_which_a_network_gave_nan_is_named(sample: int) -> None:
 def test_values_that_do_not_depend_on_a_part_of_the_point_have_no_slope_by_it() -> None:
     value, gradient = slopes((torch.tensor([2.0]), torch.tensor([5.0])), lambda u: u[0] ** 2)
     assert (value.item(), gradient[0].item(), gradient[1].item()) == (4.0, 4.0, 0.0)
+
+
+def test_merged_memories_know_what_each_has_stored_and_forget_that_it_is_new() -> None:
+    """Of a sample that two have seen, the winners of the first; a process that stored nothing changes nothing."""
+    one, other = torch.ones(2, 1, 3), 2 * torch.ones(2, 1, 3)
+    memory = Memory(5)
+    memory.fresh[0] = True
+    nothing = (torch.tensor([], dtype=torch.int64), None)
+    memory.merge([nothing, (torch.tensor([1, 2]), one), nothing, (torch.tensor([2, 4]), other)])
+    assert memory.known.tolist() == [False, True, True, False, True]
+    assert not memory.fresh.any()
+    assert isinstance(memory.winners, Tensor)
+    assert memory.winners[:, 0, 0].tolist() == [0, 1, 1, 0, 2]

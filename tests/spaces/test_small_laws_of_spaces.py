@@ -74,3 +74,9 @@ def test_the_spiral_leaves_no_rotation_far_away() -> None:
     cosine = torch.einsum("aij,bij->ab", draws, spiral.to(draws)).amax(1).sub(1).div(2)
     farthest = math.degrees(float(cosine.clamp(-1, 1).acos().amax()))
     assert farthest < 25
+
+
+def test_frames_have_at_most_as_many_columns_as_dimensions() -> None:
+    assert Orthogonal(3, columns=3).columns == 3
+    with pytest.raises(InputError, match="at most 3 columns, got columns=4"):
+        Orthogonal(3, columns=4)
