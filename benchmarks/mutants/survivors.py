@@ -18,6 +18,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "another hash; rows of equal hash are compared anyway",
     ("adacanon/checked_files.py", "_hash_before_the_end", "20 -> 21"): SAME + "only the size of blocks",
     ("adacanon/spaces/box.py", "Box.tangent", "v < 0 -> v <= 0"): SAME + "a direction of zero becomes zero",
+    ("adacanon/spaces/so3.py", "_is_even", "a > b -> a >= b"): SAME + "no number comes twice in a permutation",
     ("adacanon/spaces/so3.py", "_is_even", "0 -> 1"): "the other of the two groups of an icosahedron about these axes",
 }
 """Reasons, by file, function and change."""
