@@ -53,6 +53,13 @@ def tables() -> dict[str, str]:
         name: f"{content['title']}\n\n{_markdown(content['rows'], LEFT_OUT.get(name))}"
         for name, content in measured.items()
     }
+    rows |= {
+        f"{name}-survivors": _markdown(
+            [{key: text(value).replace("|", "\\|") for key, value in row.items()} for row in found]
+        )
+        for name, content in measured.items()
+        if (found := content.get("survivors"))
+    }
     runs = {
         name: _runs_of(summary_of(table, table.runs(), RESULTS / f"{name}.jsonl"))
         for name, table in ((name, table_named(name, RESULTS)) for name in TABLES)

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.fuzz import commands, constructors, files, inputs, kept, laws
+from benchmarks.fuzz import commands, constructors, files, inputs, kept, laws, limits
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.judging import FINDINGS, Kind, Verdict, judged
 
@@ -18,7 +18,7 @@ Kinds = Mapping[str, tuple[Kind, int]]
 """Names of kinds of cases, and how often each comes in relation to the others."""
 
 AREAS: dict[str, Kinds] = {
-    "library": {**constructors.KINDS, **inputs.KINDS, **laws.KINDS},
+    "library": {**constructors.KINDS, **inputs.KINDS, **laws.KINDS, **limits.KINDS},
     "files": files.KINDS,
     "state": kept.KINDS,
     "command line": commands.KINDS,

@@ -3,6 +3,8 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
 COMPARISONS: dict[type, type] = {
     ast.Lt: ast.LtE,
@@ -52,24 +54,32 @@ def mutants(source: str) -> Iterator[Mutant]:
         >>> [mutant.words for mutant in mutants("def f(x):\\n    return x + 1")]
         ['x + 1 -> x - 1', '1 -> 2']
     """
-    for place in range(count_of(source)):
-        yield mutant_at(source, place)
+    yield from (mutant_at(source, place) for place in range(count_of(source)))
 
 
 def count_of(source: str) -> int:
     """How many mutants a source has."""
-    return sum(_ways(node) for node in _places(ast.parse(source)))
+    return len(_listed(source))
 
 
 def mutant_at(source: str, place: int) -> Mutant:
     """One mutant, by its place among all."""
+    number, way, scope = _listed(source)[place]
+    tree = ast.parse(source)
+    node = next(islice(_places(tree), number, None))
+    before = _words(node)
+    _change(node, way)
+    words = f"{before} -> {_words(node)}"
+    return Mutant(getattr(node, "lineno", 0), words, ast.fix_missing_locations(tree), scope)
+
+
+@lru_cache(maxsize=4)
+def _listed(source: str) -> list[tuple[int, int, str]]:
+    """Every mutant as the place of its node, the way to change it, and its scope."""
     tree = ast.parse(source)
     scopes = dict(_scopes(tree, "", False))
-    node, way = [(node, way) for node in _places(tree) for way in range(_ways(node))][place]
-    before = ast.unparse(node)
-    _change(node, way)
-    words = f"{before} -> {ast.unparse(node)}"
-    return Mutant(getattr(node, "lineno", 0), words, ast.fix_missing_locations(tree), scopes[node])
+    nodes = enumerate(_places(tree))
+    return [(number, way, scopes[node]) for number, node in nodes for way in range(_ways(node))]
 
 
 def _scopes(tree: ast.AST, scope: str, closed: bool) -> Iterator[tuple[ast.AST, str]]:
@@ -128,6 +138,10 @@ def _change(node: ast.AST, way: int) -> None:
             node.operand = ast.UnaryOp(ast.Not(), node.operand)
     elif isinstance(node, ast.Constant):
         node.value = not node.value if isinstance(node.value, bool) else node.value + 1  # type: ignore[operator]
+
+
+def _words(node: ast.AST) -> str:
+    return f"if {ast.unparse(node.test)}" if isinstance(node, ast.If) else ast.unparse(node)
 
 
 def _is_text(node: ast.AST) -> bool:

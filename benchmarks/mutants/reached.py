@@ -76,6 +76,9 @@ def record(files: Iterable[str]) -> dict[str, Reached]:
     """Of the tests in some files, those that pass."""
     recorder = Recorder()
     pytest.main(["-q", "--no-header", "-p", "no:cacheprovider", "-k", HERE, *files], plugins=[recorder])
+    library = sys.modules.get("adacanon")
+    if library is not None and not str(library.__file__).startswith(SOURCE):
+        sys.exit(f"The tests took adacanon from {library.__file__}, expected {SOURCE}. Hint: pip install --editable .")
     return {test: reached for test, reached in recorder.found.items() if test not in recorder.failed}
 
 

@@ -11,17 +11,20 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.loader import DataLoader
 
 from adacanon import Canonicalized, Objective, RandomSearch, SampleAndRefine
 from adacanon.data.labelled import load_labelled
 from adacanon.data.node_tasks import triangulation
+from adacanon.data.tu import read_tu
 from adacanon.diagnosis import doctor
 from adacanon.graphs import BandCoefficients, BandRotations, SpectralMLP, band_coefficients, uniform
 from adacanon.graphs.shift_operators import shift_matrix
@@ -96,6 +99,33 @@ def large_graph() -> Callable[[], object]:
     return stored_and_read
 
 
+def labels() -> Callable[[], object]:
+    """2,000 graphs of 20 nodes with 20,000 kinds of labels: read from text files, and a search with 32 candidates."""
+    place, count, size = Path(os.environ["ADACANON_CACHE"]), 2000, 20
+    nodes = range(count * size)
+    pairs = [(a, a + 1) for a in nodes if (a + 1) % size]
+    texts = {
+        "A": "".join(f"{a + 1}, {b + 1}\n{b + 1}, {a + 1}\n" for a, b in pairs),
+        "graph_indicator": "".join(f"{a // size + 1}\n" for a in nodes),
+        "graph_labels": "0\n1\n" * (count // 2),
+        "node_labels": "".join(f"{a * 7919 % 20_000}\n" for a in nodes),
+    }
+    for name, text in texts.items():
+        (place / f"MANY_{name}.txt").write_text(text, encoding="ascii")
+
+    def read_and_searched() -> Tensor:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".* fixed codes of 256 channels")
+            found = read_tu(place, "MANY")
+        network = SpectralMLP(BANDS * ROWS, found.channels, classes=2, hidden=64, layers=3)
+        model = Canonicalized(network, FAMILY, RandomSearch(32)).eval()
+        parts = DataLoader(found.graphs, batch_size=100)
+        with torch.no_grad():
+            return torch.cat([model(band_coefficients(part, FAMILY.partition, cache=False)) for part in parts])
+
+    return read_and_searched
+
+
 def images() -> Callable[[], object]:
     """100,000 images of 8 x 8 pixels from a file through the doctor, reflections alone."""
     file = Path(os.environ["ADACANON_CACHE"]) / "images.npz"
@@ -119,6 +149,7 @@ CASES: dict[str, Case] = {
     "2,000 graphs": batch,
     "5,000 nodes": graph,
     "16,384 nodes": large_graph,
+    "20,000 labels": labels,
     "100,000 images": images,
 }
 

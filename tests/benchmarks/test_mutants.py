@@ -1,5 +1,6 @@
 """The mutants of ``make mutants``: what is changed, who notices, and laws whose breach no other test noticed."""
 
+import ast
 import os
 from pathlib import Path
 
@@ -7,12 +8,17 @@ import pytest
 import torch
 from benchmarks.mutants.changes import mutants
 from benchmarks.mutants.named import NAMED
+from benchmarks.mutants.patched import changed_functions, library_functions
+from benchmarks.mutants.reached import ROOT, UNIVERSE, Reached
+from benchmarks.mutants.selection import Selection
+from benchmarks.mutants.survivors import EQUIVALENT
 from benchmarks.mutants.targets import TARGETS
-from benchmarks.mutants.trial import ROOT
+from benchmarks.mutants.trial import _told
 from torch import nn
 from torch_geometric.data import Data
 
 from adacanon import Canonicalized, Objective, RandomSearch
+from adacanon.core import Canonical
 from adacanon.diagnosis.readings import Answers, reading, share_changed
 from adacanon.errors import InputError
 from adacanon.graphs.shift_operators import shift_matrix
@@ -36,7 +42,56 @@ def test_mutants_by_hand_fit_the_code_and_name_tests_that_exist() -> None:
         assert old != new
         assert all((ROOT / test).is_file() for test in tests)
     assert all((ROOT / "src" / file).is_file() for file in TARGETS)
-    assert all((ROOT / test).exists() for tests in TARGETS.values() for test in tests)
+    assert all((ROOT / test).exists() for test in UNIVERSE)
+
+
+def test_every_mutant_that_is_no_other_program_is_one_of_the_code() -> None:
+    """Reasons are given for changes that are still made."""
+    for file, _, words in EQUIVALENT:
+        plain = ast.unparse(ast.parse((ROOT / "src" / file).read_text(encoding="utf-8")))
+        assert words.partition(" -> ")[0].removeprefix("if ") in plain, (file, words)
+
+
+def test_a_mutant_knows_the_outermost_function_that_it_is_in() -> None:
+    source = "a = 1\nclass C:\n    b = 2\n    def f(self, c=3):\n        def g():\n            return 4\n"
+    found = {mutant.words.partition(" ")[0]: mutant.scope for mutant in mutants(source)}
+    assert found == {"1": "", "2": "C", "3": "C.f", "4": "C.f"}
+
+
+def test_what_imports_alone_see_changes_no_function() -> None:
+    """A changed line of a function gives that function other code; a changed default does not."""
+    file = "adacanon/core/canonical.py"
+    source = (ROOT / "src" / file).read_text(encoding="utf-8")
+    every = {(mutant.scope, mutant.words): mutant.tree for mutant in mutants(source)}
+    living = library_functions()
+    ((function, code),) = changed_functions(living, file, every["Canonical.forms", "2 -> 3"], "Canonical.forms")
+    assert function is Canonical.forms
+    assert code != function.__code__
+    assert changed_functions(living, file, every["Canonical.save", "8 -> 9"], "Canonical.save") == []
+
+
+def test_short_tests_of_the_changed_function_come_first() -> None:
+    known = {
+        "t.py::broad": Reached(1.0, frozenset({"f.py:C.m", "f.py:g", "f.py:h"})),
+        "t.py::narrow[1]": Reached(1.0, frozenset({"f.py:C.m"})),
+        "t.py::narrow[2]": Reached(1.0, frozenset({"f.py:C.m"})),
+        "t.py::beside": Reached(0.1, frozenset({"f.py:g"})),
+        "t.py::elsewhere": Reached(0.1, frozenset({"e.py:C.m"})),
+    }
+    found = Selection(known)
+    assert found.tests("f.py", "C.m", seconds=9) == [
+        *("t.py::narrow[1]", "t.py::broad", "t.py::narrow[2]"),
+        "t.py::beside",
+    ]
+    assert found.tests("f.py", "C", seconds=9)[0] == "t.py::narrow[1]"
+    assert found.tests("f.py", "C.m", seconds=0.5) == ["t.py::narrow[1]"]
+
+
+@pytest.mark.parametrize(("code", "fate"), [(0, "survived"), (1, "killed"), (3, "survived"), (4, "survived")])
+def test_an_error_of_pytest_itself_notices_nothing(code: int, fate: str) -> None:
+    reader, writer = os.pipe()
+    os.close(writer)
+    assert _told(code, reader).fate == fate
 
 
 class Rows(nn.Module):

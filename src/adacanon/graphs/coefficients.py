@@ -189,7 +189,8 @@ def triangular_factor(c: Tensor, *, size: Tensor | None = None) -> tuple[Tensor,
     """
     channels, most = c.shape[-1], (c != 0).any(-1).sum(-1)
     smallest = _DEPENDENT * (c.norm(dim=-2).amax(-1) if size is None else size)
-    factor = c.new_zeros(*c.shape[:-2], channels, channels)
+    rows = max(1, min(c.shape[-2:]))  # all that can be filled: with many channels most rows stay zero
+    factor = c.new_zeros(*c.shape[:-2], rows, channels)
     rank = torch.zeros(c.shape[:-2], dtype=torch.int64, device=c.device)
     for t in range(channels):
         length = c[..., t].norm(dim=-1)
@@ -197,11 +198,11 @@ def triangular_factor(c: Tensor, *, size: Tensor | None = None) -> tuple[Tensor,
         q = torch.where(counts, 1 / length, 0.0).nan_to_num(posinf=0.0)[..., None] * c[..., t]
         row = (q[..., None, :] @ c).squeeze(-2)
         row = torch.cat([torch.zeros_like(row[..., :t]), row[..., t:]], dim=-1)
-        place = torch.arange(channels, device=c.device) == rank[..., None]
-        factor = factor + place[..., None] * row[..., None, :]
+        place = rank.clamp(max=rows - 1)[..., None, None].expand_as(row[..., None, :])  # beyond, the row is zero
+        factor.scatter_add_(-2, place, row[..., None, :])
         c = c - q[..., :, None] * row[..., None, :]
         rank = rank + counts
-    return factor, rank
+    return functional.pad(factor, (0, 0, 0, channels - rows)), rank
 
 
 def trimmed_factor(c: Tensor) -> tuple[Tensor, Tensor]:
