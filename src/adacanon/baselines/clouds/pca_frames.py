@@ -12,7 +12,8 @@ Frames = Callable[[Tensor, Tensor | None], Tensor]
 
 
 class PCAAligned(nn.Module):
-    r""":math:`X \mapsto f((X - \bar X)A^\top)` with the mean :math:`\bar X` and the principal axes :math:`A(X)` as rows, an ordinary canonicalization.
+    r""":math:`X \mapsto f((X - \bar X)A^\top)` with the mean :math:`\bar X` and the principal axes :math:`A(X)` as
+    rows, an ordinary canonicalization.
 
     An axis points to where the cloud reaches farther out, :math:`\sum_i \langle x_i - \bar x, a\rangle^3 \ge 0`, for
     the two axes of the largest variances; the third one makes A a rotation. Invariant wherever variances and cubes
