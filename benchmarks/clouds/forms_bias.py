@@ -4,8 +4,8 @@ A trained AC-PointNet on ModelNet40 (``benchmarks.frame.cascade_networks``), the
 each batch of training shapes the gradient of all parameters is computed with all forms and with some. Their cosine and
 the ratio of their lengths are means over batches, once with batch normalization in training mode, where its statistics
 are those of the forms of the pass, and once with fixed statistics, where only the forms differ. Dropout is off. With
-forty forms, one for each class, no form is left out: what still differs is that every class is scored at the best of all
-forms of its shape as the batch statistics make them, not at the one that the search found with the running statistics.
+forty forms, one for each class, no form is left out: what still differs is that every class is scored at the best of
+all forms of its shape as the batch statistics make them, not at the one that the search found with running statistics.
 """
 
 import argparse
