@@ -66,8 +66,6 @@ def settled_axes(points: Tensor, mask: Tensor | None = None) -> SettledAxes:
     axes = principal_axes(points, mask)
     unique = torch.ones(len(points), dtype=torch.bool, device=points.device)
     settled = unique.clone()
-    if torch.compiler.is_exporting():  # a program does not look at values
-        return SettledAxes(axes, unique, settled)
     agree = ~variances_differ(points, mask, roundings=AGREE)
     for i in agree.any(1).nonzero().flatten().tolist():
         own = None if mask is None else mask[i : i + 1]

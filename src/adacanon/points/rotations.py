@@ -16,7 +16,7 @@ from adacanon.core.pictures import UNCHANGED
 from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
-from adacanon.points.frames import centred, differ, settled_axes
+from adacanon.points.frames import centred, differ, principal_axes, settled_axes
 from adacanon.points.weighted_frames import weighted_frames
 from adacanon.points.words import turn_in_words
 from adacanon.spaces.circle import Circle
@@ -190,7 +190,8 @@ def axis_frames(points: Tensor, mask: Tensor | None = None) -> Tensor:
     its elements jumps. Where two variances are equal, further moments decide, see
     :func:`~adacanon.points.frames.settled_axes`. The first four keep the order of the variances where these differ.
     """
-    axes = settled_axes(points, mask).axes
+    exporting = torch.compiler.is_exporting()  # a program does not look at values
+    axes = principal_axes(points, mask) if exporting else settled_axes(points, mask).axes
     return (rotation_group("cube").to(axes) @ axes.unsqueeze(1)).to(points.dtype)
 
 
