@@ -72,7 +72,7 @@ def digits(*, epochs: int = 8) -> Subject:
     labels = torch.cat([data.train.labels, data.test.labels])
     index, first = torch.arange(len(images)), len(train_images)
     split = _split(DataSplit(index[:first], index[:0], index[first:]))
-    model = Canonicalized(_seeded(lambda: SmallCNN(10)), FAMILY, GridSearch(ANGLES), training_search=RandomSearch(12))
+    model = Canonicalized(seeded(lambda: SmallCNN(10)), FAMILY, GridSearch(ANGLES), training_search=RandomSearch(12))
     _train(
         model,
         "AC-CNN",
@@ -89,12 +89,12 @@ def digits(*, epochs: int = 8) -> Subject:
 def pointnet(*, points: int = 1024, few: int = 128, epochs: int = 12, last: int = 1) -> Subject:
     """PointNet of the published size on ModelNet40: most epochs on some of the points, the last one on all."""
     stages = ((few, epochs, 1e-3), (points, last, 3e-4))
-    return clouds_of(_seeded(lambda: PointNet(40)), "AC-PointNet", classes=40, stages=stages)
+    return clouds_of(seeded(lambda: PointNet(40)), "AC-PointNet", classes=40, stages=stages)
 
 
 def dgcnn(*, points: int = 128, epochs: int = 4, k: int = 10) -> Subject:
     """DGCNN of the published size on ModelNet10."""
-    network = _seeded(lambda: DGCNN(10, k=k))
+    network = seeded(lambda: DGCNN(10, k=k))
     return clouds_of(network, "AC-DGCNN", classes=10, stages=((points, epochs, 1e-3),))
 
 
@@ -131,7 +131,7 @@ def _turned(clouds: Tensor) -> Tensor:
     return clouds @ poses.to(clouds).mT
 
 
-def _seeded(make: Callable[[], nn.Module]) -> nn.Module:
+def seeded(make: Callable[[], nn.Module]) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return make()

@@ -3,14 +3,14 @@
 import torch
 from torch import Tensor, nn
 
-from adacanon.baselines.clouds.vector_activations import EPSILON, TINY
+from adacanon.baselines.clouds.vector_activations import EPSILON
 from adacanon.baselines.clouds.vector_neurons import VNEdgeConvolution, VNInvariant, VNLayer
 from adacanon.baselines.clouds.vn_networks import VNDGCNN, VNContext, VNPointNet
 from adacanon.points.neighbours import nearest_neighbours
 
 
 def normalised(norm: nn.BatchNorm1d, v: Tensor) -> Tensor:
-    lengths = (v.square().sum(0) + TINY).sqrt()
+    lengths = v.norm(dim=0) + EPSILON
     return v / lengths * norm(lengths.flatten(0, -2)).view_as(lengths)
 
 

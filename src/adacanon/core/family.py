@@ -137,6 +137,12 @@ class Family(ABC):
         """
         return None
 
+    def determined_for_scores(self, g: Tree) -> Tensor | None:
+        """The same where all that is asked for is a score for each class: there it is enough if anchors follow from the
+        input but for transformations that map it to itself.
+        """
+        return self.determined(g)
+
     def weighted_anchor(self, g: Tree) -> tuple[Tree, Tensor, Tensor] | None:
         """Transformations (batch, count, *point) that move with the input, their weights (batch, count), which are not
         negative and sum to 1 over the count, and for which inputs they follow from the input, (batch,); None if there

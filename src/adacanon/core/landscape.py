@@ -145,7 +145,10 @@ class Landscape:
         A search asks here for them, so that ``determined`` knows of it.
         """
         anchors = self.family.anchor(self.g)
-        if anchors is not None and (determined := self.family.determined(self.g)) is not None:
+        if anchors is None:
+            return None
+        determined = (self.family.determined if self.prior.shared else self.family.determined_for_scores)(self.g)
+        if determined is not None:
             self._determined.append(determined)
         return anchors
 

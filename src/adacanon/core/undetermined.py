@@ -14,7 +14,7 @@ def warn_of_undetermined(family: Family, determined: Tensor) -> None:
         f"{int((~determined).sum())} of {len(determined)} inputs have no axes of their own to which {family!r} could "
         f"anchor its search, the first is sample {first}: to within rounding they are symmetric, or their points lie "
         "on a line. The answers for them depend on the pose in which they come. Hint: canonicalize(g).determined says "
-        "which inputs these are; a search without anchors, such as SampleAndRefine(200, steps=5), takes more "
-        "evaluations and depends less on the pose"
+        "which inputs these are; WeightedAnchors() takes more frames of such clouds; a search without anchors, such "
+        "as SampleAndRefine(200, steps=5), depends a little on the pose of every input; both take more evaluations"
     )
     warn_caller(message, category=UndeterminedWarning, repeated=True)

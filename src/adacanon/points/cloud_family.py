@@ -143,6 +143,12 @@ class CloudFamily(Family):
             light = Unpacked(light)
         return Ranker(light, outputs, size=RANKER_POINTS).to(points)
 
+    def _only_coordinates(self, g: Clouds) -> bool:
+        """Whether points have nothing else that a symmetry of the coordinates might not keep."""
+        points, mask = points_of(g), mask_of(g)
+        beside = () if isinstance(g, Tensor) else g[1:]
+        return self.vectors == 1 and all(x is mask or x.dim() < 2 or x.shape[1] != points.shape[1] for x in beside)
+
     def describe(self, g: Clouds, u: Tensor, owner: Tensor) -> list[str]:
         return [isometry_in_words(matrix) for matrix in self.matrices(u)]
 

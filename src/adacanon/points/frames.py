@@ -1,13 +1,21 @@
 """Principal axes of clouds."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
+from adacanon.points.further_moments import further_axes
 from adacanon.points.jacobi import proper_eigenvectors
 
 ROUNDINGS = 4
 """Units of rounding, of the farthest point's size, by which coordinates may be wrong: those of a cloud that was turned
 in its own precision are wrong by less than one on average.
+"""
+
+AGREE = 8 * ROUNDINGS
+"""Units of rounding up to which two variances are taken to agree: it would turn their axes by an eighth of a radian at
+worst, and by a hundredth as a rule. In float32 it is a relative difference of about 1e-5.
 """
 
 
@@ -27,6 +35,50 @@ def principal_axes(points: Tensor, mask: Tensor | None = None) -> Tensor:
     return (axes * torch.linalg.det(axes).sign()[:, None, None]).mT
 
 
+class SettledAxes(NamedTuple):
+    """Axes of clouds.
+
+    Attributes:
+        axes: rotations (batch, 3, 3) in float64 whose rows they are.
+        unique: whether they follow from the cloud, but for their order and signs, (batch,).
+        settled: whether they do but for rotations that map the cloud to itself, (batch,): forms of the same points.
+    """
+
+    axes: Tensor
+    unique: Tensor
+    settled: Tensor
+
+
+@torch.no_grad()
+def settled_axes(points: Tensor, mask: Tensor | None = None) -> SettledAxes:
+    """:func:`principal_axes`, and where variances agree axes from further moments
+    (:func:`~adacanon.points.further_moments.further_axes`).
+
+    Shape:
+        points (batch, points, 3), mask (batch, points), True for real points
+
+    Example:
+        >>> corners = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 3)
+        >>> found = settled_axes(torch.stack([corners, corners * torch.tensor([1.0, 2.0, 3.0])]))
+        >>> found.unique.tolist(), found.settled.tolist()
+        ([False, True], [True, True])
+    """
+    axes = principal_axes(points, mask)
+    unique = torch.ones(len(points), dtype=torch.bool, device=points.device)
+    settled = unique.clone()
+    agree = ~variances_differ(points, mask, roundings=AGREE)
+    for i in agree.any(1).nonzero().flatten().tolist():
+        own = None if mask is None else mask[i : i + 1]
+        x, (first, last) = centred(points[i : i + 1], own)[0], agree[i].tolist()
+        axes[i], unique[i], settled[i] = further_axes(x, _mean(points[i], own), axes[i], first=first, last=last)
+    return SettledAxes(axes, unique, settled)
+
+
+def _mean(points: Tensor, mask: Tensor | None) -> Tensor:
+    """Where a cloud (points, 3) is, (3,)."""
+    return (points if mask is None else points[mask[0]]).double().mean(0)
+
+
 @torch.no_grad()
 def axes_determined(points: Tensor, mask: Tensor | None = None) -> Tensor:
     """Whether the principal axes follow from the cloud: no two variances agree to within rounding of its coordinates.
@@ -42,12 +94,20 @@ def axes_determined(points: Tensor, mask: Tensor | None = None) -> Tensor:
         >>> axes_determined(torch.stack([corners, corners * torch.tensor([1.0, 2.0, 3.0])]))
         tensor([False,  True])
     """
+    return variances_differ(points, mask).all(1)
+
+
+@torch.no_grad()
+def variances_differ(points: Tensor, mask: Tensor | None = None, *, roundings: int = ROUNDINGS) -> Tensor:
+    """Whether the smaller two and the larger two variances differ by more than rounding explains, (batch, 2)."""
     x = centred(points, mask)
     variances = torch.linalg.eigvalsh(x.mT @ x)
-    return differ(variances[:, :-1], variances[:, 1:], points, mask).all(1)
+    return differ(variances[:, :-1], variances[:, 1:], points, mask, roundings=roundings)
 
 
-def differ(smaller: Tensor, larger: Tensor, points: Tensor, mask: Tensor | None = None) -> Tensor:
+def differ(
+    smaller: Tensor, larger: Tensor, points: Tensor, mask: Tensor | None = None, *, roundings: int = ROUNDINGS
+) -> Tensor:
     r"""Whether variances differ by more than rounding of the coordinates explains, (batch, pairs).
 
     They are sums of squares, :math:`\sigma^2` with a singular value :math:`\sigma` of the centred cloud. Errors D of
@@ -60,8 +120,8 @@ def differ(smaller: Tensor, larger: Tensor, points: Tensor, mask: Tensor | None 
     real = torch.ones_like(points[..., 0], dtype=torch.bool) if mask is None else mask
     root = real.sum(1, keepdim=True).double().sqrt()
     farthest = points.double().norm(dim=2).masked_fill(~real, 0).amax(1, keepdim=True)
-    error = ROUNDINGS * torch.finfo(points.dtype).eps * root * farthest
-    of_sums = 8 * torch.finfo(torch.float64).eps * root * larger.amax(1, keepdim=True)
+    error = roundings * torch.finfo(points.dtype).eps * root * farthest
+    of_sums = 2 * roundings * torch.finfo(torch.float64).eps * root * larger.amax(1, keepdim=True)
     return larger - smaller > 2 * error * larger.clamp(min=0).sqrt() + error.square() + of_sums
 
 

@@ -16,7 +16,7 @@ from adacanon.core.pictures import UNCHANGED
 from adacanon.errors import InputError
 from adacanon.maximizers.anchored import AnchoredSearch
 from adacanon.points.cloud_family import CloudFamily, Clouds, coordinates_of, mask_of
-from adacanon.points.frames import axes_determined, centred, differ, principal_axes
+from adacanon.points.frames import centred, differ, principal_axes, settled_axes
 from adacanon.points.weighted_frames import weighted_frames
 from adacanon.points.words import turn_in_words
 from adacanon.spaces.circle import Circle
@@ -66,8 +66,13 @@ class Rotations(CloudFamily):
         return axis_frames(coordinates_of(g), mask_of(g))
 
     def determined(self, g: Clouds) -> Tensor:
-        """See :func:`~adacanon.points.frames.axes_determined`."""
-        return axes_determined(coordinates_of(g), mask_of(g))
+        """See :func:`~adacanon.points.frames.settled_axes`."""
+        return settled_axes(coordinates_of(g), mask_of(g)).unique
+
+    def determined_for_scores(self, g: Clouds) -> Tensor:
+        """Symmetries of a cloud do not matter where its points have nothing but coordinates."""
+        found = settled_axes(coordinates_of(g), mask_of(g))
+        return found.settled if self._only_coordinates(g) else found.unique
 
     def weighted_anchor(self, g: Clouds) -> tuple[Tensor, Tensor, Tensor]:
         """See :func:`~adacanon.points.weighted_frames.weighted_frames`."""
@@ -118,8 +123,13 @@ class Isometries(CloudFamily):
         return torch.cat([frames, -frames], 1)
 
     def determined(self, g: Clouds) -> Tensor:
-        """See :func:`~adacanon.points.frames.axes_determined`."""
-        return axes_determined(coordinates_of(g), mask_of(g))
+        """See :func:`~adacanon.points.frames.settled_axes`."""
+        return settled_axes(coordinates_of(g), mask_of(g)).unique
+
+    def determined_for_scores(self, g: Clouds) -> Tensor:
+        """Symmetries of a cloud do not matter where its points have nothing but coordinates."""
+        found = settled_axes(coordinates_of(g), mask_of(g))
+        return found.settled if self._only_coordinates(g) else found.unique
 
     def weighted_anchor(self, g: Clouds) -> tuple[Tensor, Tensor, Tensor]:
         """The frames of :func:`~adacanon.points.weighted_frames.weighted_frames` and their mirror images."""
@@ -177,10 +187,11 @@ def axis_frames(points: Tensor, mask: Tensor | None = None) -> Tensor:
 
     As a set they do not depend on which axis is the longest. Where two variances cross, the axes change places, which
     permutes the set. Along a path that does not come to rest at a crossing it is therefore continuous, while each of
-    its elements jumps. Where two variances are equal, the set is what the eigensolver makes it. The first four keep
-    the order of the variances.
+    its elements jumps. Where two variances are equal, further moments decide, see
+    :func:`~adacanon.points.frames.settled_axes`. The first four keep the order of the variances where these differ.
     """
-    axes = principal_axes(points, mask)
+    exporting = torch.compiler.is_exporting()  # a program does not look at values
+    axes = principal_axes(points, mask) if exporting else settled_axes(points, mask).axes
     return (rotation_group("cube").to(axes) @ axes.unsqueeze(1)).to(points.dtype)
 
 

@@ -68,6 +68,10 @@ class RSCNN(nn.Module):
     r"""RS-CNN with single-scale neighbourhoods: relation convolutions, then
     :math:`f(X) = \mathrm{head}\bigl(\max_i \sigma(\mathrm{BN}(W(c_i, f_i)))\bigr)` over the centres of the last level.
 
+    The ten numbers of a pair are those of the article, with absolute coordinates :math:`c_i` and :math:`x_j`. In the
+    authors' code a subtraction in place turns these into differences from the centre too, so that as it runs it sees
+    :math:`(\|x_j - c_i\|, 0, x_j - c_i, x_j - c_i)`: there this network deviates from it.
+
     Taken from the authors' code for classification: centres, radii and numbers of neighbours, 16 raised channels, M
     of 10, 64, 16 and of 10, 128, 131 numbers, 128, 512 and 1024 channels, a head of 512 and 256, dropout 0.5. It counts
     1.29 million parameters. Not taken: biases before batch normalizations, which have no effect; the choice of

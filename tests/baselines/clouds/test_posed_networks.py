@@ -285,8 +285,16 @@ class TestPrincipalAxes:
         model = PCAFrameAveraged(pointnet(), frames_of).double().eval()
         frames = frames_of(clouds, None).unbind(1)
         assert len(frames) == count
-        expected = torch.stack([model.network(clouds @ frame.mT) for frame in frames]).mean(0)  # type: ignore[operator]
+        around = clouds - clouds.mean(1, keepdim=True)
+        expected = torch.stack([model.network(around @ frame.mT) for frame in frames]).mean(0)  # type: ignore[operator]
         torch.testing.assert_close(model(clouds), expected)
+
+    @pytest.mark.parametrize("build", [PCAAligned, PCAFrameAveraged])
+    def test_translations_change_nothing(self, build: Callable[[nn.Module], nn.Module], clouds: Tensor) -> None:
+        model, moved = build(pointnet()).double().eval(), clouds + torch.tensor([3.0, -1.0, 2.0])
+        torch.testing.assert_close(model(moved), model(clouds))
+        mask = (torch.arange(POINTS) < 20).expand(BATCH, -1)
+        torch.testing.assert_close(model(moved, mask=mask), model(clouds[:, :20]))
 
     def test_padding_has_no_axes(self, clouds: Tensor) -> None:
         mask = torch.arange(POINTS).expand(BATCH, -1) < 20
@@ -307,7 +315,7 @@ class TestPrincipalAxes:
         category = torch.arange(BATCH)
         assert (PCAFrameAveraged(WithCategory())(clouds, category)[0] == 0).all()
         result = PCAAligned(WithCategory())(clouds, category)
-        torch.testing.assert_close(result[2].norm(dim=1), 2 * clouds[2].norm(dim=1))
+        torch.testing.assert_close(result[2].norm(dim=1), 2 * (clouds[2] - clouds[2].mean(0)).norm(dim=1))
 
 
 class FirstVector(nn.Module):
@@ -336,6 +344,6 @@ class TestVectors:
 def test_frame_averaging_turns_back_each_frame_before_the_mean(clouds: Tensor) -> None:
     network = FirstVector()
     found = PCAFrameAveraged(network, answers="vectors")(clouds)
-    for cloud, answer in zip(clouds, found, strict=True):
+    for cloud, answer in zip(clouds - clouds.mean(1, keepdim=True), found, strict=True):
         each = [frame.T @ network((cloud @ frame.T)[None])[0] for frame in principal_frames(cloud[None])[0]]
         torch.testing.assert_close(answer, sum(each) / 4)

@@ -12,7 +12,8 @@ Frames = Callable[[Tensor, Tensor | None], Tensor]
 
 
 class PCAAligned(nn.Module):
-    r""":math:`X \mapsto f(XA^\top)` with the principal axes :math:`A(X)` as rows, an ordinary canonicalization.
+    r""":math:`X \mapsto f((X - \bar X)A^\top)` with the mean :math:`\bar X` and the principal axes :math:`A(X)` as
+    rows, an ordinary canonicalization.
 
     An axis points to where the cloud reaches farther out, :math:`\sum_i \langle x_i - \bar x, a\rangle^3 \ge 0`, for
     the two axes of the largest variances; the third one makes A a rotation. Invariant wherever variances and cubes
@@ -38,13 +39,14 @@ class PCAAligned(nn.Module):
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAAligned", points, others, mask)
         rotations = aligning_rotations(points, mask)
-        outputs = called(self.network, turned(points, rotations), *others, mask=mask)
+        outputs = called(self.network, turned(around_mean(points, mask), rotations), *others, mask=mask)
         return turned_back(outputs, rotations) if self.answers == "vectors" else outputs
 
 
 class PCAFrameAveraged(nn.Module):
-    r"""The mean of :math:`f(XA^\top)` over the frames A of a cloud, by default the four rotations whose rows are
-    principal axes with either sign. The network sees all frames of all clouds in one batch.
+    r"""The mean of :math:`f((X - \bar X)A^\top)` over the frames A of a cloud, by default the four rotations whose rows
+    are principal axes with either sign. As with its authors, clouds are centred, so that translations change nothing
+    either. The network sees all frames of all clouds in one batch.
 
     Invariant wherever the variances differ, and with jumps where two of them cross: there the axes change places. The
     24 rotations with axes in any order are the same set before and after, and their mean does not jump.
@@ -75,13 +77,18 @@ class PCAFrameAveraged(nn.Module):
     def forward(self, points: Tensor, *others: Tensor, mask: Tensor | None = None) -> Tensor:
         check_posed("PCAFrameAveraged", points, others, mask)
         frames = self.frames(points, mask)
-        forms, count = turned(points.unsqueeze(1), frames), frames.shape[1]
+        forms, count = turned(around_mean(points, mask).unsqueeze(1), frames), frames.shape[1]
         repeated = [x.repeat_interleave(count, 0) for x in others]
         masks = None if mask is None else mask.repeat_interleave(count, 0)
         outputs = called(self.network, forms.flatten(0, 1), *repeated, mask=masks)
         if self.answers == "vectors":
             outputs = turned_back(outputs, frames.flatten(0, 1))
         return outputs.unflatten(0, (-1, count)).mean(1)
+
+
+def around_mean(points: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Clouds around their means; padding is zero."""
+    return centred(points, mask).to(points.dtype)
 
 
 @torch.no_grad()

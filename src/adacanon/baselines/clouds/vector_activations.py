@@ -2,7 +2,7 @@ r"""Normalization and activation of vector neurons: values and derivatives, piec
 
 A feature is a vector :math:`p \in \mathbb R^3` with a direction :math:`d`, and
 
-.. math:: q = \Bigl(\gamma + \frac{\beta}{|p|}\Bigr)\,p, \qquad
+.. math:: q = \Bigl(\gamma + \frac{\beta}{|p| + \epsilon}\Bigr)\,p, \qquad
     q \mapsto q - (1 - a)\,\frac{\min(\langle q, d\rangle, 0)}{|d|^2 + \epsilon}\,d
 
 first gives it a new length, which is batch normalization with folded :math:`\gamma, \beta`, and then takes the part
@@ -22,18 +22,15 @@ from torch import Tensor
 
 from adacanon.baselines.graphs.first_order import first_order
 
-TINY = 1e-12
-"""Added to squared lengths, so that zero vectors have a gradient."""
-
 EPSILON = 1e-6
-"""Added to the squared lengths of directions, as in the authors' code."""
+"""Added to lengths, and to the squared lengths of directions, as in the authors' code."""
 
 CACHED = 1 << 16
 """Numbers of one coordinate that are worked on together."""
 
 
 def norm_statistics(p: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Mean and (biased) variance of the lengths :math:`|p|` over all rows.
+    r"""Mean and (biased) variance of the lengths :math:`|p| + \epsilon` over all rows.
 
     Shape:
         (3, rows, channels) -> (channels,), (channels,)
@@ -51,7 +48,7 @@ def activate(p: Tensor, d: Tensor, scale: Tensor, shift: Tensor, slope: float) -
 
 
 def edge_norm_statistics(p: Tensor, own: Tensor, neighbours: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Mean and (biased) variance of :math:`|p_j + o_i|` over all edges.
+    r"""Mean and (biased) variance of :math:`|p_j + o_i| + \epsilon` over all edges.
 
     Shape:
         p and own (3, rows, channels), neighbours (rows, k) naming rows -> (channels,), (channels,)
@@ -84,7 +81,13 @@ def _dot(x: Coordinates, y: Coordinates) -> Tensor:
 
 
 def _lengths(p: Coordinates) -> Tensor:
-    return _dot(p, p).add_(TINY).sqrt_()
+    return _dot(p, p).sqrt_().add_(EPSILON)
+
+
+def _inverse_lengths(p: Coordinates) -> Tensor:
+    """:math:`1/|p|`; zero vectors have no direction, and get no derivative by their length."""
+    squares = _dot(p, p)
+    return squares.rsqrt().masked_fill_(squares == 0, 0)
 
 
 def _forward(p: Coordinates, d: Coordinates, scale: Tensor, shift: Tensor, slope: float) -> list[Tensor]:
@@ -98,8 +101,8 @@ def _backward(
 ) -> tuple[list[Tensor], list[Tensor], Tensor, Tensor]:
     r"""Derivatives by p, d, scale and shift.
 
-    With :math:`s = \gamma + \beta/|p|, t = \langle p, d\rangle, m = |d|^2 + \epsilon` and :math:`c = (1-a) s t / m`
-    where :math:`s t < 0`, else 0, the value is :math:`sp - cd`.
+    With :math:`s = \gamma + \beta/(|p| + \epsilon), t = \langle p, d\rangle, m = |d|^2 + \epsilon` and
+    :math:`c = (1-a) s t / m` where :math:`s t < 0`, else 0, the value is :math:`sp - cd`.
     """
     inverse = _lengths(p).reciprocal_()
     s = torch.addcmul(scale, shift, inverse)
@@ -111,7 +114,7 @@ def _backward(
     c = against.mul_(s).mul_(t)
     by_m = b.mul_(c).div_(m).mul_(2)
     by_shift = by_s * inverse
-    along = by_shift * inverse.square_().mul_(shift).neg_()
+    along = by_shift * inverse.mul_(shift).mul_(_inverse_lengths(p)).neg_()
     by_p = [torch.mul(s, x).addcmul_(by_t, z).addcmul_(along, y) for x, y, z in zip(g, p, d, strict=True)]
     by_d = [torch.mul(by_t, y).addcmul_(by_m, z).addcmul_(c, x, value=-1) for x, y, z in zip(g, p, d, strict=True)]
     return by_p, by_d, by_s, by_shift
@@ -166,14 +169,15 @@ class _NormStatistics(torch.autograd.Function):
         rows, channels = p.shape[1:]
         result = torch.empty_like(p)
         for part in _pieces(rows, channels):
-            factor = _by_length(_lengths(_at(p, part)), mean, by_mean, by_variance, rows)
+            factor = _by_length(_at(p, part), mean, by_mean, by_variance, rows)
             torch.mul(p[:, part], factor, out=result[:, part])
         return result
 
 
-def _by_length(n: Tensor, mean: Tensor, by_mean: Tensor, by_variance: Tensor, count: int) -> Tensor:
+def _by_length(p: Coordinates, mean: Tensor, by_mean: Tensor, by_variance: Tensor, count: int) -> Tensor:
     """What p has to be multiplied by: the derivative by its length, over its length."""
-    return ((n - mean).mul_(2 * by_variance).add_(by_mean)).div_(n).div_(count)
+    by_lengths = (_lengths(p) - mean).mul_(2 * by_variance).add_(by_mean)
+    return by_lengths.mul_(_inverse_lengths(p)).div_(count)
 
 
 class _EdgeNormStatistics(torch.autograd.Function):
@@ -192,7 +196,7 @@ class _EdgeNormStatistics(torch.autograd.Function):
         by_p, by_own = torch.zeros_like(p), torch.empty_like(own)
         for part in _pieces(len(neighbours), neighbours.shape[1] * p.shape[2]):
             edges = _on_edges(p, own, neighbours, part)
-            factor = _by_length(_lengths(edges), mean, by_mean, by_variance, neighbours.numel())
+            factor = _by_length(edges, mean, by_mean, by_variance, neighbours.numel())
             _spread([x.mul_(factor) for x in edges], by_p, by_own, neighbours, part)
         return by_p, by_own, None
 

@@ -6,7 +6,7 @@ about a vector (its length, its angle to a direction that is made of the same fe
 
 Reference:
     Deng, Litany, Duan, Poulenard, Tagliasacchi & Guibas, "Vector Neurons: A General Framework for SO(3)-Equivariant
-    Networks", ICCV 2021. Squared lengths get a small constant here, so that zero vectors have gradients.
+    Networks", ICCV 2021. Lengths get the small constant of the authors' code, :math:`|v| + \epsilon`.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from adacanon.baselines.clouds.aligned_product import product
 from adacanon.baselines.clouds.vector_activations import (
-    TINY,
+    EPSILON,
     activate,
     activate_edges,
     edge_norm_statistics,
@@ -71,7 +71,7 @@ class VNBatchNorm(nn.Module):
     def forward(self, vectors: Tensor) -> Tensor:
         _check("VNBatchNorm", vectors, self.norm.num_features)
         scale, shift = self.folded(vectors)
-        return vectors * (scale + shift / (vectors.square().sum(0) + TINY).sqrt())
+        return vectors * (scale + shift / (vectors.norm(dim=0) + EPSILON))
 
     def folded(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         r""":math:`\gamma, \beta` (channels,) with :math:`\mathrm{BN}(n) = \gamma n + \beta`; in training, updates the
