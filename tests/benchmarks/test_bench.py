@@ -54,9 +54,7 @@ def test_sections_on_real_data(tmp_path: Path) -> None:
     content = bench(sections, tmp_path)
     assert set(content) == {"machine", "sections"}.union(*(HEADLINES[name] for name in sections))
     assert content["pointnet_step_over_plain"].keys() == {
-        f"{search}, {when}"
-        for search in ("50 draws", "24 anchors")
-        for when in ("at initialisation", "after 1 steps")
+        f"{search}, {when}" for search in ("50 draws", "24 anchors") for when in ("at initialisation", "after 1 steps")
     }
     assert content["soft_step_over_plain"].keys() == {"at initialisation", "after 1 steps"}
     assert content["anlsf_epoch_over_gin"].keys() == {"MUTAG"}
