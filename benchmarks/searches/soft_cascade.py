@@ -97,10 +97,11 @@ def _with(model: Canonicalized, tau: float) -> Canonicalized:
 
 
 def parser() -> argparse.ArgumentParser:
-    quick = {"inputs": 8, "learned": 64, "steps": 2, "paths": 1, "clouds": 4}
+    quick = {"inputs": 8, "learned": 64, "unseen": 64, "steps": 2, "paths": 1, "clouds": 4}
     parser = measure.section_options(__doc__ or "", quick=quick)
     parser.add_argument("--inputs", type=int, default=192, help="whose soft maxima are compared")
     parser.add_argument("--learned", type=int, default=None, help="inputs for the ranker, if not those of the case")
+    parser.add_argument("--unseen", type=int, default=None, help="inputs for its caution, if not those of the case")
     parser.add_argument("--steps", type=int, default=500, help="of the ranker's training")
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 1.0])
     parser.add_argument("--paths", type=int, default=2)

@@ -34,6 +34,7 @@ SECTIONS = {
     "search_cost": "searches",
     "evaluation_cost": "searches",
     "cascade": "searches",
+    "search_overhead": "speed",
     "views": "searches",
     "anlsf_epoch": "graphs",
     "memory": "speed",

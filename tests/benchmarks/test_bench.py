@@ -17,12 +17,14 @@ from benchmarks.speed.scaling import slope
 from adacanon.experiments.clouds import modelnet, rotated_clouds
 from cases.small_clouds import small_modelnet
 
-WITHOUT_DATA = ("dgcnn_step", "cloud_networks", "memory", "search_errors", "scaling")
+WITHOUT_DATA = ("dgcnn_step", "cloud_networks", "search_overhead", "memory", "search_errors", "scaling")
 HEADLINES = {
-    "pointnet_step": {"pointnet_step_over_plain", "pointnet_naive_over_ours"},
+    "pointnet_step": {"pointnet_step_over_plain", "soft_step_over_plain", "pointnet_naive_over_ours"},
+    "dgcnn_step": {"dgcnn_step_over_plain"},
     "search_cost": {"forwards_for_99_percent"},
     "evaluation_cost": {"eval_forwards"},
-    "cascade": {"eval_forwards_cascade", "latency_batch1", "search_overhead"},
+    "cascade": {"eval_forwards_cascade", "latency_batch1"},
+    "search_overhead": {"search_overhead"},
     "views": set(),
     "anlsf_epoch": {"anlsf_epoch_over_gin"},
 }
@@ -43,7 +45,7 @@ def bench(sections: Sequence[str], folder: Path) -> dict[str, Any]:
 
 def test_sections_that_need_no_data(tmp_path: Path) -> None:
     content = bench(WITHOUT_DATA, tmp_path)
-    assert set(content) == {"machine", "sections"}
+    assert set(content) == {"machine", "sections", "dgcnn_step_over_plain", "search_overhead"}
 
 
 @pytest.mark.data
@@ -51,7 +53,10 @@ def test_sections_on_real_data(tmp_path: Path) -> None:
     sections = [name for name in SECTIONS if name not in WITHOUT_DATA]
     content = bench(sections, tmp_path)
     assert set(content) == {"machine", "sections"}.union(*(HEADLINES[name] for name in sections))
-    assert content["pointnet_step_over_plain"].keys() == {"at initialisation", "after 1 steps"}
+    assert content["pointnet_step_over_plain"].keys() == {
+        f"{search}, {when}" for search in ("50 draws", "24 anchors") for when in ("at initialisation", "after 1 steps")
+    }
+    assert content["soft_step_over_plain"].keys() == {"at initialisation", "after 1 steps"}
     assert content["anlsf_epoch_over_gin"].keys() == {"MUTAG"}
 
 

@@ -198,3 +198,42 @@ def test_what_cannot_be_distilled_is_refused() -> None:
         distil(Canonicalized(cloud_network(), Mirror(), GridSearch()), clouds(6).split(3), show=False)
     with pytest.raises(InputError, match="needs a Ranker"):
         distil(full_model(), batches, ranker=MaxNetwork(), show=False)  # type: ignore[arg-type]
+
+
+def test_on_average_it_takes_no_more_finalists_than_it_was_told() -> None:
+    for finalists in (1.5, 3, 6):
+        ranker = small_ranker(CLASSES, size=16)
+        found = distil(full_model(), some_clouds().split(8), ranker=ranker, finalists=finalists, steps=3, show=False)
+        assert 1 <= found.measured.finalists <= finalists
+        assert ranker.errors.settles
+        assert found.model.search.finalists == 4 * finalists
+
+
+def test_with_as_many_for_one_input_as_on_average_all_inputs_take_the_same_number() -> None:
+    ranker = small_ranker(CLASSES, size=16)
+    found = distil(full_model(), some_clouds().split(8), ranker=ranker, finalists=3, most=3, steps=3, show=False)
+    assert found.measured.finalists == 3
+    assert not ranker.errors.settles
+    assert found.measured.agreement == found.measured.agreements[2]
+
+
+def test_a_validation_set_is_measured_on_and_everything_else_is_learned_from() -> None:
+    spy = Spy(MaxNetwork())
+    model = Canonicalized(spy, Rotations(), AnchoredSearch(24)).eval()
+    others = some_clouds(10, seed=8).split(5)
+    ranker = small_ranker(CLASSES, size=16)
+    found = distil(model, some_clouds(16).split(8), ranker=ranker, validation=others, candidates=4, steps=2, show=False)
+    assert found.measured.inputs == 10
+    asked = sum(rows for rows, _ in spy.calls)
+    assert asked - 8 - 8 <= 16 * 4 + 10 * 24 <= asked  # besides, what counts its operations
+    full = full_model()
+    agreed = torch.cat([found.model(batch).argmax(1) == full(batch).argmax(1) for batch in others])
+    assert found.measured.agreement == pytest.approx(float(agreed.double().mean()))
+
+
+def test_numbers_of_finalists_that_make_no_sense_are_refused() -> None:
+    batches = some_clouds(8).split(4)
+    with pytest.raises(InputError, match="finalists"):
+        distil(full_model(), batches, finalists=0.5, show=False)
+    with pytest.raises(InputError, match="most"):
+        distil(full_model(), batches, finalists=3, most=2, show=False)

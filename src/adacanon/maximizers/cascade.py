@@ -20,30 +20,32 @@ from adacanon.maximizers.selection import CandidateSearch
 
 @dataclass(frozen=True)
 class Cascade(Maximizer):
-    r"""The best of the candidates that a :class:`Ranker` puts first:
-    :math:`\max_{i \in F} v_d(u_i)` with the finalists F of largest :math:`\max_d \hat v_d(u_i)`.
+    r"""The best of the candidates that a :class:`Ranker` puts first, of as many as it takes:
+    :math:`\max_{i \in F} v_d(u_i)` with finalists F.
 
     1. The ranker, a light network, estimates the value of every candidate and class from a coarse view.
-    2. The ``finalists`` candidates that any class likes best by these estimates go on.
-    3. The network itself evaluates them on the whole input. All classes share them, and each takes its best.
+    2. The network itself evaluates the candidate of largest estimate on the whole input.
+    3. What it says corrects the estimates for the other candidates (:class:`RankerErrors`). Where another class could
+       still overtake the leading one, the network evaluates the candidate on which it comes nearest, and so on.
 
-    Every value returned is one of the network on the whole input: the full search's value for the winning class if its
-    best candidate is among the finalists, and a lower bound for classes out of contention. If the best candidate of all
-    is a finalist, the predicted class is that of the full search. With as many finalists as candidates this is the full
-    search.
+    All classes share these finalists, and each takes its best. Every value returned is one of the network on the whole
+    input: the full search's value for the winning class if its best candidate is among the finalists, and a lower bound
+    for classes out of contention. As long as the ranker has not measured its errors, the finalists are those that any
+    class likes best, :math:`\max_d \hat v_d(u_i)`, the same number for all inputs; with as many as there are
+    candidates this is the full search.
 
     The estimates depend on the transformed input alone, so that a cascade over candidates that move with the input
     (:class:`AnchoredSearch`) is as invariant as they are. It is not continuous: where two candidates change places in
     the ranker's order, one finalist replaces another, and the answer may jump (``docs/speed.md``).
 
     Under a temperature the soft maximum is over all candidates: values of the network for the finalists, estimates for
-    the others; ``found.weights`` has both in the ranker's order, the best first. With a prior that has one shared form,
-    answers are blended over the finalists.
+    the others; ``found.weights`` has the finalists first. With a prior that has one shared form, answers are blended
+    over the finalists, the same number for all inputs.
 
     Args:
         search: where the candidates come from, a finite set.
         ranker: what orders them; :func:`~adacanon.distil` trains one.
-        finalists: candidates that the network evaluates.
+        finalists: candidates that the network evaluates, at most.
 
     Example:
         >>> from adacanon import AnchoredSearch, Canonicalized

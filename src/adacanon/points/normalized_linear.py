@@ -49,8 +49,6 @@ class NormalizedLinear(nn.Module):
 
     def of_parts(self, parts: Sequence[Tensor]) -> list[Tensor]:
         """The same of rows that are kept in several parts, with common statistics."""
-        if len(parts) == 1:
-            return [self(parts[0])]
         weight, bias = self.folded(*parts)
         return [functional.linear(rows, weight, bias) for rows in parts]
 

@@ -1,7 +1,8 @@
 """PointNet: one function of every point, the maximum over the points, a head."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -68,7 +69,7 @@ class PointNet(nn.Module):
         super().__init__()
         if not widths:
             raise InputError("PointNet needs at least one layer before the maximum, got widths=()")
-        self.channels = channels
+        self.channels, self.widest = channels, max([channels, *widths[:-1]])
         *layers, last = (NormalizedLinear(a, b, batch_norm=batch_norm) for a, b in pairwise([channels, *widths]))
         self.layers, self.last = nn.ModuleList(layers), last
         self.head = classification_head([widths[-1], *head], classes, dropout=dropout, batch_norm=batch_norm)
@@ -83,8 +84,9 @@ class PointNet(nn.Module):
         parts = points.split(count)
         masks = [None] * len(parts) if mask is None else mask.split(count)
         rows = [part.flatten(0, 1) if real is None else part[real] for part, real in zip(parts, masks, strict=True)]
-        for layer in self.layers:
-            rows = [part.relu_() for part in layer.of_parts(rows)]
+        for layer in cast("Iterable[NormalizedLinear]", self.layers):
+            several = layer.of_parts(rows) if len(rows) > 1 else [layer(rows[0])]
+            rows = [part.relu_() for part in several]
         weight, bias = self.last.folded(*rows)
         places = zip(rows, parts, masks, strict=True)
         largest = torch.cat([largest_products(_clouds(*place), weight) for place in places])
@@ -94,8 +96,7 @@ class PointNet(nn.Module):
         """Clouds whose rows are kept in one tensor."""
         if torch.compiler.is_exporting():  # a program takes any number of clouds
             return len(points)
-        widest = max((layer.linear.out_features for layer in self.layers), default=self.channels)
-        return max(1, ROWS_BYTES // (points.shape[1] * widest * points.element_size()))
+        return max(1, ROWS_BYTES // (points.shape[1] * self.widest * points.element_size()))
 
     def _check(self, points: Tensor, mask: Tensor | None) -> None:
         check_clouds("PointNet", points, self.channels, mask=mask)
