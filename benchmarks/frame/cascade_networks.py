@@ -92,7 +92,7 @@ def pointnet(*, points: int = 1024, few: int = 128, epochs: int = 12, last: int 
     return clouds_of(seeded(lambda: PointNet(40)), "AC-PointNet", classes=40, stages=stages)
 
 
-def dgcnn(*, points: int = 128, epochs: int = 4, k: int = 10) -> Subject:
+def dgcnn(*, points: int = 128, epochs: int = 2, k: int = 10) -> Subject:
     """DGCNN of the published size on ModelNet10."""
     network = seeded(lambda: DGCNN(10, k=k))
     return clouds_of(network, "AC-DGCNN", classes=10, stages=((points, epochs, 1e-3),))

@@ -164,7 +164,7 @@ def parser() -> argparse.ArgumentParser:
     quick = {"inputs": 8, "learned": 64, "unseen": 64, "steps": 2, "repetitions": 1}
     parser = measure.section_options(__doc__ or "", quick=quick)
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
-    parser.add_argument("--inputs", type=int, default=1000, help="that are reported on")
+    parser.add_argument("--inputs", type=int, default=600, help="that are reported on")
     parser.add_argument("--learned", type=int, default=None, help="inputs for the ranker, if not those of the case")
     parser.add_argument("--unseen", type=int, default=None, help="inputs for its caution, if not those of the case")
     parser.add_argument("--steps", type=int, default=500, help="of the ranker's training")
