@@ -1,4 +1,4 @@
-"""Questions of a cascade, input by input, class by class."""
+"""Questions of a cascade, input by input, class by class, in rounds that double what was seen."""
 
 import math
 
@@ -46,5 +46,6 @@ def questions(values: Tensor, guessed: Tensor, errors: RankerErrors, *, most: in
         if max(soft([said(i, d, 1) for i in candidates], tau) for d in rivals) <= sure[leader]:
             return order
         looked_at = rivals if tau == 0 else list(classes)
-        order.append(max(others, key=lambda i: max(said(i, d, 1) for d in looked_at)))
+        promising = sorted(others, key=lambda i: -max(said(i, d, 1) for d in looked_at))
+        order += promising[: min(len(order), most - len(order))]  # as many as it has seen before
     return order

@@ -1,6 +1,6 @@
-"""One candidate after the other goes to the network, until no other could change the answer."""
+"""A few candidates after the other go to the network, until no other could change the answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -26,16 +26,31 @@ class Answers(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """Which inputs are open, (batch,), and which candidate (batch,) the network should see next."""
+    """Which inputs are open, (batch,), and how much the network should see each candidate, (candidates, batch)."""
 
     unsettled: Tensor
-    following: Tensor
+    promise: Tensor
+
+
+def rounds(most: int) -> Iterator[int]:
+    """How many candidates the network sees at a time: as many as it has seen before. Most answers are settled early,
+    and for those that are not, a call of the network costs more than some candidates too many.
+
+    Example:
+        >>> list(rounds(12))
+        [1, 1, 2, 4, 4]
+    """
+    seen = 0
+    while seen < most:
+        count = min(max(1, seen), most - seen)
+        yield count
+        seen += count
 
 
 def ask_until_settled(
     estimates: Tensor, ask: Ask, errors: RankerErrors, *, most: int, temperature: Tensor | None = None
 ) -> Answers:
-    """Ask the network about the most promising candidate of every input, and again where the answer is not settled.
+    """Ask the network about the most promising candidates of every input, and again where the answer is not settled.
 
     Args:
         estimates: of a ranker, (candidates, batch, forms).
@@ -45,19 +60,18 @@ def ask_until_settled(
         temperature: of the soft maximum that is the answer; None for the maximum.
     """
     inputs = torch.arange(estimates.shape[1], device=estimates.device)
-    following = (estimates + errors.bias).amax(2).argmax(0)
-    found = ask(following, inputs)
-    estimates = estimates.to(found)
     values, known = torch.zeros_like(estimates), torch.zeros_like(estimates[..., 0], dtype=torch.bool)
-    for left in reversed(range(min(most, len(estimates)))):
-        values[following, inputs], known[following, inputs] = found, True
-        if not left:
-            break
+    promise = (estimates + errors.bias).amax(2)
+    for count in rounds(min(most, len(estimates))):
+        following = promise.topk(count, dim=0).indices
+        owner = inputs.expand(count, -1)
+        found = ask(following.flatten(), owner.flatten()).unflatten(0, following.shape)
+        estimates, values = estimates.to(found), values.to(found)
+        values[following, owner], known[following, owner] = found, True
         outlook = outlook_of(estimates[:, inputs], values[:, inputs], known[:, inputs], errors, temperature)
-        inputs, following = inputs[outlook.unsettled], outlook.following[outlook.unsettled]
+        inputs, promise = inputs[outlook.unsettled], outlook.promise[:, outlook.unsettled]
         if not len(inputs):
             break
-        found = ask(following, inputs)
     expected, _ = errors.corrected(estimates, values, known)
     return Answers(torch.where(known.unsqueeze(2), values, expected), known)
 
@@ -66,8 +80,8 @@ def outlook_of(
     estimates: Tensor, values: Tensor, known: Tensor, errors: RankerErrors, temperature: Tensor | None
 ) -> Outlook:
     """The leading class is settled where no other would overtake it if all values that are not known were as far above
-    their estimates, and its own as far below, as the caution allows. The next candidate is that on which another class
-    comes nearest.
+    their estimates, and its own as far below, as the caution allows. The next candidates are those on which another
+    class comes nearest.
     """
     expected, deviation = errors.corrected(estimates, values, known)
     reach, seen = errors.caution * deviation, known.unsqueeze(2)
@@ -84,4 +98,4 @@ def outlook_of(
         if temperature is None:  # more of the leader changes nothing
             promise = promise.scatter(2, leader.expand(len(promise), -1, -1), -torch.inf)
     unsettled = likely.amax(1) > sure.gather(1, leader).squeeze(1)
-    return Outlook(unsettled, promise.amax(2).argmax(0))
+    return Outlook(unsettled, promise.amax(2))

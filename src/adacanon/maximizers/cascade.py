@@ -26,7 +26,8 @@ class Cascade(Maximizer):
     1. The ranker, a light network, estimates the value of every candidate and class from a coarse view.
     2. The network itself evaluates the candidate of largest estimate on the whole input.
     3. What it says corrects the estimates for the other candidates (:class:`RankerErrors`). Where another class could
-       still overtake the leading one, the network evaluates the candidate on which it comes nearest, and so on.
+       still overtake the leading one, the network evaluates the candidates on which it comes nearest, as many as it
+       has seen before, and so on.
 
     All classes share these finalists, and each takes its best. Every value returned is one of the network on the whole
     input: the full search's value for the winning class if its best candidate is among the finalists, and a lower bound
