@@ -100,7 +100,7 @@ def report_known(options: Options) -> None:
         survivors += [as_survivor(file, mutant) for mutant, told in tried.items() if told and told.fate == "survived"]
         rows.append(as_row(file, fates.total(), fates.total() - fates["survived"], fates["too slow"]))
     rows = [row for row in rows if row["mutants"]]
-    write(options, [*rows, total(rows)], survivors)
+    write(options, [*rows, total(rows)], survivors, so_far=True)
 
 
 def as_survivor(file: str, mutant: Mutant) -> dict[str, str]:
@@ -246,9 +246,10 @@ def total(rows: Sequence[Row]) -> Row:
     return as_row("all", *(sum(int(row[name] or 0) for row in rows) for name in ("mutants", "noticed", "by time")))
 
 
-def write(options: Options, rows: list[Row], survivors: list[dict[str, str]]) -> None:
+def write(options: Options, rows: list[Row], survivors: list[dict[str, str]], *, so_far: bool = False) -> None:
     if options.json is not None:
         title = f"Mutants that tests notice, {options.each} of every file at most, seed {options.seed}"
+        title += ", as far as they have been tried" if so_far else ""
         options.json.write_text(json.dumps({"title": title, "rows": rows, "survivors": survivors}, indent=2) + "\n")
 
 
