@@ -61,10 +61,15 @@ class Options:
     seconds: float = 10.0
     """Of computing, for the tests that one mutant meets; how long they take is known from the unchanged code."""
     json: Path | None = None
+    known: bool = False
+    """Report what runs with these options have tried so far, and try nothing."""
 
 
 def main() -> None:
     options = tyro.cli(Options, description=__doc__)
+    if options.known:
+        report_known(options)
+        return
     known = recorded()
     trials = Trials(KEPT / "trials.jsonl", state_of_tests())
     for name in WARM:
@@ -84,6 +89,23 @@ def main() -> None:
     print("\n".join(["Survivors:", *(f"{row['place']}: {row['change']} ({row['reason']})" for row in survivors)]))
     write(options, rows, survivors)
     sys.exit(any(bool(row["mutants"]) and float(row["share"] or 0) < LEAST for row in (rows[0], rows[-1])))
+
+
+def report_known(options: Options) -> None:
+    """Without the mutants by hand, and without the last check."""
+    trials, survivors, rows = Trials(KEPT / "trials.jsonl", ""), list[dict[str, str]](), list[Row]()
+    for file in options.files:
+        tried = {mutant: trials.latest(file, mutant) for mutant in drawn(file, options).values()}
+        fates = Counter(told.fate for told in tried.values() if told)
+        survivors += [as_survivor(file, mutant) for mutant, told in tried.items() if told and told.fate == "survived"]
+        rows.append(as_row(file, fates.total(), fates.total() - fates["survived"], fates["too slow"]))
+    rows = [row for row in rows if row["mutants"]]
+    write(options, [*rows, total(rows)], survivors, so_far=True)
+
+
+def as_survivor(file: str, mutant: Mutant) -> dict[str, str]:
+    reason = EQUIVALENT.get((file, mutant.scope, mutant.words), "no test")
+    return {"place": f"{file}, line {mutant.line}", "change": mutant.words, "reason": reason}
 
 
 def recorded() -> dict[str, Reached]:
@@ -184,10 +206,8 @@ def of_file(
         found[told.fate] += 1
         noticing[told.noticed_by] += told.fate == "killed"
         if told.fate == "survived":
-            place = f"{file}, line {mutant.line}"
-            reason = EQUIVALENT.get((file, mutant.scope, mutant.words), "no test")
-            survivors.append({"place": place, "change": mutant.words, "reason": reason})
-            print(f"  survived: {place}, {mutant.scope}: {mutant.words} ({reason})", flush=True)
+            survivors.append(as_survivor(file, mutant))
+            print(f"  survived: {survivors[-1]}", flush=True)
     noticed = len(chosen) - found["survived"]
     print(f"{file}: {noticed} of {len(chosen)} noticed", flush=True)
     return as_row(file, len(chosen), noticed, found["too slow"])
@@ -226,9 +246,10 @@ def total(rows: Sequence[Row]) -> Row:
     return as_row("all", *(sum(int(row[name] or 0) for row in rows) for name in ("mutants", "noticed", "by time")))
 
 
-def write(options: Options, rows: list[Row], survivors: list[dict[str, str]]) -> None:
+def write(options: Options, rows: list[Row], survivors: list[dict[str, str]], *, so_far: bool = False) -> None:
     if options.json is not None:
         title = f"Mutants that tests notice, {options.each} of every file at most, seed {options.seed}"
+        title += ", as far as they have been tried" if so_far else ""
         options.json.write_text(json.dumps({"title": title, "rows": rows, "survivors": survivors}, indent=2) + "\n")
 
 

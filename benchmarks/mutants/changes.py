@@ -31,7 +31,7 @@ ARITHMETIC: dict[type, type] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mutant:
     """A changed file, and in words what was changed where."""
 

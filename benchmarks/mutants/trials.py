@@ -39,6 +39,11 @@ class Trials:
         trial = self.known.get(key_of(file, mutant))
         return trial.outcome if trial and trial.tests == self._tests_of(trial.outcome) else None
 
+    def latest(self, file: str, mutant: Mutant) -> Outcome | None:
+        """Whatever tests there are now."""
+        trial = self.known.get(key_of(file, mutant))
+        return trial.outcome if trial else None
+
     def add(self, file: str, mutant: Mutant, outcome: Outcome) -> None:
         key = key_of(file, mutant)
         trial = Trial(key, file, mutant.line, mutant.words, outcome, self._tests_of(outcome))

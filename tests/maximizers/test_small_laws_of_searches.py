@@ -156,8 +156,9 @@ def test_a_ranker_is_scaled_once(scaled: bool, steps: int, changes: bool) -> Non
     assert (ranker.spread.tolist() == [1, 2]) == changes
 
 
-@pytest.mark.parametrize("sample", [0, 2])
-def test_the_sample_for_which_a_network_gave_nan_is_named(sample: int) -> None:
+@pytest.mark.parametrize("samples", [[0], [2], [1, 2]])
+def test_the_first_sample_for_which_a_network_gave_nan_is_named(samples: list[int]) -> None:
+    """With the number of candidates, two for each of three samples, that have it."""
     plain = cloud_network()
 
     class Broken(torch.nn.Module):
@@ -166,8 +167,9 @@ def test_the_sample_for_which_a_network_gave_nan_is_named(sample: int) -> None:
             return scores.masked_fill((x.norm(dim=-1).amax(1) > 50).unsqueeze(1), torch.nan)
 
     x = clouds()
-    x[sample, 0] = 100.0
-    with pytest.raises(ScoreError, match=f"NaN for a candidate of sample {sample} "):
+    x[samples, 0] = 100.0
+    counts = rf"\({2 * len(samples)} of 6 candidates\)"
+    with pytest.raises(ScoreError, match=f"NaN for a candidate of sample {samples[0]} {counts}"):
         Canonicalized(Broken(), Rotations(), RandomSearch(2)).eval()(x)
 
 

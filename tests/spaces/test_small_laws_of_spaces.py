@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from adacanon.core import Space
-from adacanon.errors import InputError
+from adacanon.errors import AdacanonError, InputError
 from adacanon.spaces import Box, Finite, Orthogonal, Product, Rectangles, rotation_group, super_fibonacci
 from adacanon.spaces.circle import Circle
 from adacanon.spaces.orthogonal_blocks import OrthogonalBlocks
@@ -80,3 +80,11 @@ def test_frames_have_at_most_as_many_columns_as_dimensions() -> None:
     assert Orthogonal(3, columns=3).columns == 3
     with pytest.raises(InputError, match="at most 3 columns, got columns=4"):
         Orthogonal(3, columns=4)
+
+
+def test_a_product_needs_a_factor_and_factors_of_one_batch() -> None:
+    with pytest.raises(AdacanonError):
+        Product()
+    with pytest.raises(AdacanonError):
+        Product(Orthogonal(torch.tensor([2, 3])), Orthogonal(torch.tensor([2, 3, 4])))
+    assert Product(Orthogonal(torch.tensor([2, 3])), Circle()).members == 2
