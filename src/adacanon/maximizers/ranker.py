@@ -57,7 +57,7 @@ class Ranker(nn.Module):
         self.size = None if size is None else whole_number("Ranker", "size", size, least=1)
         self.scaled = scaled
         device = next((parameter.device for parameter in network.parameters()), None)
-        self.errors = RankerErrors(self.outputs).to(device)
+        self.errors = RankerErrors(self.outputs, device=device)
         self.register_buffer("mean", torch.zeros(self.outputs, device=device))
         self.register_buffer("spread", torch.ones(self.outputs, device=device))
         self.register_buffer("cost", torch.tensor(real_number("Ranker", "cost", cost, least=0), device=device))

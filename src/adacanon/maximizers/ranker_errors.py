@@ -26,6 +26,7 @@ class RankerErrors(nn.Module):
 
     Args:
         outputs: numbers per candidate.
+        device: where they are kept.
 
     Example:
         >>> errors = RankerErrors(2)
@@ -39,12 +40,12 @@ class RankerErrors(nn.Module):
     own: Tensor
     caution: Tensor
 
-    def __init__(self, outputs: int) -> None:
+    def __init__(self, outputs: int, *, device: torch.device | None = None) -> None:
         super().__init__()
-        self.register_buffer("bias", torch.zeros(outputs))
-        self.register_buffer("common", torch.ones(outputs))
-        self.register_buffer("own", torch.ones(outputs))
-        self.register_buffer("caution", torch.tensor(torch.inf))
+        self.register_buffer("bias", torch.zeros(outputs, device=device))
+        self.register_buffer("common", torch.ones(outputs, device=device))
+        self.register_buffer("own", torch.ones(outputs, device=device))
+        self.register_buffer("caution", torch.tensor(torch.inf, device=device))
 
     def extra_repr(self) -> str:
         return f"caution={float(self.caution):.3g}"

@@ -80,9 +80,8 @@ class PointNet(nn.Module):
     def features(self, points: Tensor, mask: Tensor | None = None) -> Tensor:
         """The maximum over the points (batch, widths[-1])."""
         self._check(points, mask)
-        count = self._at_once(points)
-        parts = points.split(count)
-        masks = [None] * len(parts) if mask is None else mask.split(count)
+        parts = self._parts(points, points)
+        masks = [None] * len(parts) if mask is None else self._parts(mask, points)
         rows = [part.flatten(0, 1) if real is None else part[real] for part, real in zip(parts, masks, strict=True)]
         for layer in cast("Iterable[NormalizedLinear]", self.layers):
             several = layer.of_parts(rows) if len(rows) > 1 else [layer(rows[0])]
@@ -92,11 +91,11 @@ class PointNet(nn.Module):
         largest = torch.cat([largest_products(_clouds(*place), weight) for place in places])
         return (largest + bias).relu()
 
-    def _at_once(self, points: Tensor) -> int:
-        """Clouds whose rows are kept in one tensor."""
+    def _parts(self, some: Tensor, points: Tensor) -> Sequence[Tensor]:
+        """The points or their mask, as many clouds at a time as have their rows in one tensor."""
         if torch.compiler.is_exporting():  # a program takes any number of clouds
-            return len(points)
-        return max(1, ROWS_BYTES // (points.shape[1] * self.widest * points.element_size()))
+            return [some]
+        return some.split(max(1, ROWS_BYTES // (points.shape[1] * self.widest * points.element_size())))
 
     def _check(self, points: Tensor, mask: Tensor | None) -> None:
         check_clouds("PointNet", points, self.channels, mask=mask)

@@ -35,7 +35,7 @@ from adacanon.graphs import (
 from adacanon.graphs.shift_operators import OPERATORS
 from adacanon.images import Reflections
 from adacanon.images import Rotations as Turns
-from adacanon.maximizers import Cascade, view_ranker
+from adacanon.maximizers import Cascade, RankerErrors, view_ranker
 from adacanon.points import (
     DGCNN,
     DeepSet,
@@ -156,6 +156,24 @@ def _by_analysis() -> NLSF:
     return NLSF([NLSFEncoder(CHANNELS, 3, hidden=8, readout="analysis")], classes=CLASSES, hidden=8)
 
 
+def _symmetric_clouds(move: Move) -> dict[str, Tree]:
+    """Corners of a cube, and of a square prism: axes from further moments."""
+    corners = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 3)
+    given = move(torch.stack([corners, corners * torch.tensor([1.0, 1.0, 2.0])]))
+    return {"anchors": Rotations().anchor(given), "determined": Rotations().determined_for_scores(given)}
+
+
+def _settling(temperature: float) -> Canonicalized:
+    """A cascade that asks until no other class could win."""
+    ranker = small_ranker(CLASSES, dtype=torch.float32)
+    measured = torch.randn(2, 24, 9, CLASSES, generator=torch.Generator().manual_seed(0))
+    ranker.errors = RankerErrors(CLASSES)
+    ranker.errors.measure(*measured)
+    ranker.errors.caution.fill_(1.0)
+    search = Cascade(AnchoredSearch(24), ranker, finalists=8)
+    return Canonicalized(cloud_network(), Rotations(), search, temperature=temperature)
+
+
 LARGE = {KEPT: 0}
 """Every tensor counts as too large to be kept."""
 
@@ -193,6 +211,9 @@ CASES: dict[str, Case] = {
     ),
     "rare WeightedAnchors, padded": _weighted(lambda: Unpacked(cloud_network()), padded),
     "rare WeightedAnchors with normals": _weighted(lambda: cloud_network(6), with_normals, vectors=2),
+    "rare clouds whose variances agree": _symmetric_clouds,
+    "rare Cascade that settles": of_model(lambda: _settling(0.0), clouds, targets=None),
+    "rare Cascade that settles, soft": of_model(lambda: _settling(0.5), clouds, targets=None),
     "rare Cascade of one form": of_model(lambda: _cascade(0.0), clouds, targets=None),
     "rare Cascade, blended": of_model(lambda: _cascade(0.7), clouds, targets=None),
     "rare fast_training_searches, not compared": of_model(_fast, lambda: clouds(SAMPLES, 24), ids=True),
