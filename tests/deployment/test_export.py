@@ -25,6 +25,7 @@ from adacanon import (
 )
 from adacanon.errors import ExportError, InputError, MissingPackageError, UnknownNameError
 from adacanon.graphs import BandRotations, anlsf, dyadic
+from adacanon.points.frames import SettledAxes, principal_axes
 
 BATCHES = (1, 5)
 
