@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from adacanon.training import append_record, load_checkpoint, save_checkpoint
+from adacanon import files
+from adacanon.training import append_record, load_checkpoint, records, save_checkpoint
 
 
 class Malicious:
@@ -45,3 +46,27 @@ def test_a_warning_of_a_torn_line_names_who_called(tmp_path: Path) -> None:
         warnings.simplefilter("always")
         append_record(file, {"a": 2})
     assert [Path(one.filename) for one in told] == [Path(__file__)]
+
+
+def test_folders_are_forced_to_the_disk_once_and_again_when_they_were_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced: list[Path] = []
+    monkeypatch.setattr(files, "sync_folder", forced.append)
+    folder = tmp_path / "a" / "b"
+    files.make_folder(folder)
+    assert {tmp_path, tmp_path / "a"} <= set(forced)
+    forced.clear()
+    files.make_folder(folder)
+    assert forced == []
+    folder.rmdir()
+    files.make_folder(folder)
+    assert tmp_path / "a" in forced
+
+
+@pytest.mark.parametrize(("status", "said"), [("", "0123456789"), (" M a.py", "0123456789 with changes")])
+def test_a_record_says_whether_the_code_differs_from_its_commit(
+    status: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_git", lambda *words: "0123456789" if words[0] == "rev-parse" else status)
+    assert records._commit() == said
