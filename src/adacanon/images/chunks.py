@@ -8,14 +8,7 @@ forms would allow, that takes longer than the images themselves."""
 
 LEAST = 8
 
-SMALL, FEW = 2**10, 24
-"""Images of fewer numbers than this are taken so many at a time: what the layers of a small network make of more falls
-out of the cache. 48 images of 28 x 28 then take a small network a seventh less time."""
-
 
 def images_at_once(images: Tensor) -> int:
-    """For images (batch, channels, height, width): 42 of 3 x 32 x 32, 24 of 28 x 28, and never fewer than 8."""
-    if not len(images):
-        return LEAST
-    numbers = images[0].numel()
-    return FEW if numbers < SMALL else max(LEAST, NUMBERS // numbers)
+    """For images (batch, channels, height, width): 42 of 3 x 32 x 32, and never fewer than 8."""
+    return max(LEAST, NUMBERS // images[0].numel()) if len(images) else LEAST
