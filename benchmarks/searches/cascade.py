@@ -54,7 +54,7 @@ class Case:
 CASES = {
     FIRST: Case(cascade_networks.pointnet, 1600, 640, 2.6, 16, {"points": 64, "few": 32, "epochs": 0, "last": 0}),
     "AC-DGCNN": Case(cascade_networks.dgcnn, 960, 480, 3.0, 12, {"points": 32, "epochs": 0, "k": 4}),
-    "AC-CNN": Case(cascade_networks.digits, 2880, 960, 4.0, 16, {"epochs": 0}),
+    "AC-CNN": Case(cascade_networks.digits, 2880, 960, 2.0, 16, {"epochs": 0}),
 }
 
 
